@@ -7,7 +7,7 @@ const root = join(import.meta.dirname, "../..");
 export const LICENSES = ["MIT", "ISC", "Apache-2.0", "BSD-3-Clause", "Unlicense"] as const;
 export type License = (typeof LICENSES)[number];
 
-/** esbuild's name of the console's script; it is installed with a hash in its name, beside compressed forms of it. */
+/** esbuild's name of the console's script; it is installed with a hash in its name, beside a compressed form of it. */
 export const CONSOLE_PART = "console.js";
 
 /** An npm package that is compiled into a program or into the console. */

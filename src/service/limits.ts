@@ -1,22 +1,17 @@
 /** All limits on clients, and how the configuration sets them (`rate_limit` and `limits`). */
 import * as z from "zod";
 
-import type { StreamLimits } from "../console/server/stream-limits.ts";
 import { integer, number } from "../documents/schemas.ts";
 import { seconds } from "./configuration/readers.ts";
 import { HTTP_LIMITS, type HttpLimits, RATE_LIMITS, type RateLimit } from "./kernel/traffic/limits.ts";
 import { ROBOT_LIMITS, type RobotLimits } from "./robots/quota.ts";
 
 export interface ServiceLimits extends HttpLimits {
-  /** Event streams to pages of the console. */
-  readonly streams: StreamLimits;
   readonly robots: RobotLimits;
 }
 
 export const SERVICE_LIMITS: ServiceLimits = {
   ...HTTP_LIMITS,
-  // Browsers with the Web Locks API share one stream among their windows.
-  streams: { credential: 20, organization: 200, all: 1000 },
   robots: ROBOT_LIMITS,
 };
 

@@ -2,10 +2,9 @@ import type { IncomingMessage } from "node:http";
 
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 
-import { createConsoleReader } from "../console/server/built-console.ts";
 import { consoleMethodsAt, isForPage } from "../console/server/console-paths.ts";
 import { mountConsole } from "../console/server/console.ts";
-import { createConsoleFiles } from "../console/server/serve-files.ts";
+import { createConsoleFiles } from "../console/server/files.ts";
 import type { Listener } from "./kernel/connections/listener.ts";
 import { createConnectionRefusal } from "./kernel/connections/refuse-connection.ts";
 import { type Answer, answerBroken, refuse, refuseUnavailable, refuseUnreadable } from "./kernel/http/answers.ts";
@@ -67,8 +66,7 @@ export function createHttpServer(
   const logRequest = configuration.logRequests ? log.info : log.debug;
   const tellOutage = createOutageLog(context.machine);
   const requestIdOf = createRequestId(random);
-  const files =
-    consoleFolder === null ? null : createConsoleFiles(createConsoleReader(consoleFolder, context.machine), log);
+  const files = consoleFolder === null ? null : createConsoleFiles(consoleFolder, context.machine);
   const app = fastify({
     serverFactory: (handle) => listener.create(handle),
     bodyLimit: limits.bodyBytes,
@@ -159,9 +157,7 @@ export function createHttpServer(
   if (files !== null)
     mountConsole(app, context, {
       files,
-      streams: limits.streams,
       onlineWindowMs: context.identity.onlineWindowMs,
-      stopping: draining.signal,
     });
   return app;
 

@@ -216,7 +216,7 @@ export function describeConsole<T extends AsyncDisposable>(
   });
 }
 
-/** Resolves once the page has opened its event stream. */
+/** Resolves once the service has answered the page. */
 export async function untilLive(page: Page): Promise<void> {
   await page.locator(".live-status:visible").filter({ hasText: "Live" }).waitFor();
 }

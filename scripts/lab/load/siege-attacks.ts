@@ -188,12 +188,11 @@ export const ATTACKS: readonly Attack[] = [
   },
   {
     number: 14,
-    title: "1,000 event streams, and load",
+    title: "64 pages that ask what changed, and load",
     async run(scene) {
-      const head = `GET /console/events HTTP/1.1\r\nhost: x\r\naccept: text/event-stream\r\nauthorization: Bearer ${scene.key}\r\n\r\n`;
-      const streams = holdSockets(scene, 1000, (socket) => void socket.write(head));
+      const pages = repeat(scene, 64, () => scene.send("GET", "/console/versions"));
       const load = repeat(scene, 4, (index) => scene.send("POST", "/v1/robots/setup", robot(`r${index % 50}`)));
-      return `${await streams}; ${await load}`;
+      return `${await pages}; ${await load}`;
     },
   },
   {

@@ -15,43 +15,39 @@ export interface PageLocation {
 
 const current = createStore<PageLocation>(readLocation());
 
-/** Called instead of leaving the page, with a function that leaves it after all. */
-export type LeaveGuard = (leave: () => void) => void;
-
-/** The active guards. The last one is asked. */
-const guards: LeaveGuard[] = [];
+/** How many parts of the page hold what would be lost with it. */
+let unsaved = 0;
 
 addEventListener("popstate", () => {
-  const guard = guards.at(-1);
-  if (guard === undefined) return current.set(readLocation());
-  // The browser has gone already, which cannot be prevented: restore the URL of the guarded page, as the entry after the one wanted.
+  if (mayLeave()) return current.set(readLocation());
+  // The browser has gone already, which cannot be prevented: the page comes again, as the entry after the one wanted.
   history.pushState(null, "", addressOf(current.get()));
-  guard(() => history.back());
 });
 
 export function useLocation(): PageLocation {
   return useStore(current);
 }
 
-/**
- * Has the guard decide about links and the Back button, unless it is null: for data that would be lost with the page. The browser itself
- * asks before the tab is closed or reloaded.
- */
-export function useLeaveGuard(guard: LeaveGuard | null): void {
-  // A layout effect runs before the paint, so the guard is active as soon as the page is visible.
+/** Has the browser ask before what is unsaved is lost: by a link, by Back, by closing the tab or loading it again. */
+export function useUnsaved(isUnsaved: boolean): void {
+  // A layout effect runs before the paint, so it is active as soon as the page is visible.
   useLayoutEffect(() => {
-    if (guard === null) return undefined;
+    if (!isUnsaved) return undefined;
     const ask = (event: BeforeUnloadEvent) => event.preventDefault();
-    guards.push(guard);
     addEventListener("beforeunload", ask);
+    unsaved += 1;
     return () => {
-      guards.splice(guards.indexOf(guard), 1);
       removeEventListener("beforeunload", ask);
+      unsaved -= 1;
     };
-  }, [guard]);
+  }, [isUnsaved]);
 }
 
-/** Opens a URL of the console as a new history entry, scrolled to the top, without asking the guards. */
+function mayLeave(): boolean {
+  return unsaved === 0 || confirm("Leave this page? What is not saved is lost.");
+}
+
+/** Opens a URL of the console as a new history entry, scrolled to the top. */
 export function navigate(to: string): void {
   history.pushState(null, "", to);
   current.set(readLocation());
@@ -94,10 +90,7 @@ export function followLinks(event: MouseEvent): void {
   // The skip link.
   if (link.hash !== "" && link.pathname === location.pathname) return;
   event.preventDefault();
-  const leave = () => navigate(link.pathname + link.search);
-  const guard = guards.at(-1);
-  if (guard === undefined) leave();
-  else guard(leave);
+  if (mayLeave()) navigate(link.pathname + link.search);
 }
 
 /**

@@ -13,7 +13,7 @@ export const PAGE_PATHS: readonly string[] = [
 
 export const ASSET_PATH = "/console/assets/:name";
 export const SESSION_PATH = "/console/session";
-export const EVENTS_PATH = "/console/events";
+export const VERSIONS_PATH = "/console/versions";
 export const LOGIN_PATH = "/console/logins/{exchange_id}";
 
 /** Methods by path; the first match counts. */
@@ -24,7 +24,7 @@ const METHODS: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^\/console\/assets\/[^/]+$/, ["GET", "HEAD"]],
   [/^\/console\/logins\/[^/]+$/, ["GET", "HEAD"]],
   [/^\/console\/session$/, ["POST", "DELETE"]],
-  [/^\/console\/events$/, ["GET"]],
+  [/^\/console\/versions$/, ["GET", "HEAD"]],
 ];
 
 /** Whether to answer an unknown path with the HTML page: only browsers accept HTML, and /v1 always answers JSON. */

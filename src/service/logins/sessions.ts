@@ -1,6 +1,4 @@
 /** Sessions of the command line and of the console: how one opens and ends, and what it says of its credential. */
-import { createHmac, randomBytes } from "node:crypto";
-
 import { isoNow, isoTime } from "../../platform/clock.ts";
 import type { Principal } from "../kernel/auth/authenticate.ts";
 import { CredentialEndedError } from "../kernel/auth/credentials.ts";
@@ -106,35 +104,13 @@ export function getSession({ store }: OperationContext): Handler<null> {
   return ({ principal }) => answerSession(store, principal);
 }
 
-/** The console requests its session first, and passes this tag (`storeTag`) to its event stream, which then reports changes since. */
-const STORE_HEADER = "x-robot-policy-store";
-
 /** Answers with the description of a credential. */
-export async function answerSession(store: Pick<Store, "reader" | "version">, principal: Principal): Promise<Answer> {
-  const headers = { [STORE_HEADER]: await storeTag(store, principal) };
+export async function answerSession({ reader }: Pick<Store, "reader">, principal: Principal): Promise<Answer> {
   const { organizationId, credential: type, credentialId: id, keyId, scopes, expiresAt } = principal;
-  const organization = await organizationOf(store.reader, organizationId);
-  const view = {
+  const organization = await organizationOf(reader, organizationId);
+  return answerValue({
     authenticated: true,
     active_organization: { ...organization, role: scopes === null ? "admin" : "member" },
     credential: { id, type, api_key_id: keyId, scopes, expires_at: expiresAt },
-  };
-  return { ...answerValue(view), headers };
-}
-
-/** Versions are small numbers, so that a hash without a secret could be reversed. */
-const TAG_SECRET = randomBytes(32);
-
-/**
- * A tag of the store's version: if two tags are equal, nothing was committed in between. It does not reveal the version and differs
- * between organizations. Another process has another secret, so its tags count as a change.
- */
-export async function storeTag(
-  { version }: Pick<Store, "version">,
-  { organizationId }: Pick<Principal, "organizationId">,
-): Promise<string> {
-  return createHmac("sha256", TAG_SECRET)
-    .update(`${organizationId} ${await version()}`)
-    .digest("base64url")
-    .slice(0, 16);
+  });
 }

@@ -4,7 +4,7 @@ import type { FleetNeeds, PreviewedRobot } from "../../../src/api/fleet-details.
 import type { FleetView } from "../../../src/api/fleets.ts";
 import { fitCounts, fitGroups } from "../../../src/api/words/fit-groups.ts";
 import { peakInWords } from "../../../src/api/words/fleets.ts";
-import { bodyOf, EMPTY_DRAFT } from "../../../src/console/browser/fleets/draft.ts";
+import { bodyOf } from "../../../src/console/browser/fleets/draft.ts";
 import {
   fleetRow,
   fleetRows,
@@ -129,36 +129,37 @@ describe("formErrors", () => {
       { type: "value_error", loc: ["body", "windows", 0, "ends_at"], msg: "ends before it starts" },
     ],
   };
-  const fields = ["name", "peak", "windows.0.ends_at"];
-  const refused = { name: "", windows: [{ ends_at: "1" }, { ends_at: "2" }] };
-  const remaining = (now: unknown) => {
-    const errors = formErrors(problem, fields, { refused, now });
-    return fields.filter((field) => errors.of(field) !== undefined);
-  };
+  const names = ["name", "peak", "windows.0.ends_at"];
 
-  it.each<[what: string, now: unknown, expected: readonly string[]]>([
-    ["no change → all errors", refused, fields],
-    ["a field filled in → its error is gone", { ...refused, name: "f" }, ["peak", "windows.0.ends_at"]],
-    ["a missing number entered → its error is gone", { ...refused, peak: 1 }, ["name", "windows.0.ends_at"]],
-    [
-      "the window changed → its error is gone",
-      { ...refused, windows: [{ ends_at: "3" }, { ends_at: "2" }] },
-      ["name", "peak"],
-    ],
-    ["another window changed → all errors", { ...refused, windows: [{ ends_at: "1" }, { ends_at: "3" }] }, fields],
-  ])("%s", (_what, now, expected) => {
-    expect(remaining(now)).toEqual(expected);
+  it.each<[what: string, changed: readonly string[], expected: readonly string[]]>([
+    ["no change → all errors", [], names],
+    ["fields changed → their errors are gone", ["name", "windows.0.ends_at"], ["peak"]],
+  ])("%s", (_what, changed, expected) => {
+    const errors = formErrors(problem, names, (name) => !changed.includes(name));
+    expect(names.filter((name) => errors.of(name) !== undefined)).toEqual(expected);
+    expect(errors.rest).toEqual([]);
+  });
+
+  it("an error without a field of its own → at the nearest field above, or for the whole form", () => {
+    const errors = formErrors(problem, ["name", "windows"]);
+    expect([errors.of("windows"), errors.rest]).toEqual(["Ends before it starts.", ["peak: This is needed."]]);
   });
 });
 
 describe("bodyOf: the selection of a new fleet", () => {
   it("labels → one on each line, with the commas of their values", () => {
-    const { selection } = bodyOf({ ...EMPTY_DRAFT, labels: "zone=a,b\n\n line = c=d " });
+    const { selection } = bodyOf(formOf({ "selection.selector.labels": "zone=a,b\n\n line = c=d " }));
     expect(selection).toEqual({ selector: { labels: { zone: "a,b", line: "c=d" } } });
   });
 
   it("names → separated by lines or commas", () => {
-    const { selection } = bodyOf({ ...EMPTY_DRAFT, selection: "robots", robots: "r1, r2\nr3," });
+    const { selection } = bodyOf(formOf({ selection: "robots", "selection.robots": "r1, r2\nr3," }));
     expect(selection).toEqual({ robots: ["r1", "r2", "r3"] });
   });
 });
+
+function formOf(values: Readonly<Record<string, string>>): FormData {
+  const data = new FormData();
+  for (const [name, value] of Object.entries(values)) data.set(name, value);
+  return data;
+}

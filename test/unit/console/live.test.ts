@@ -1,96 +1,114 @@
-import { expect, it, onTestFinished } from "vitest";
+import { beforeEach, expect, it, onTestFinished } from "vitest";
 
-import { watch } from "../../../src/console/browser/data/cache.ts";
-import { startLive } from "../../../src/console/browser/data/live.ts";
-import { liveness } from "../../../src/console/browser/data/liveness.ts";
-import { reached, storeTag } from "../../../src/console/browser/data/request.ts";
+import { liveness, startLive } from "../../../src/console/browser/data/live.ts";
+import { watch } from "../../../src/console/browser/data/query.ts";
+import { reached, request } from "../../../src/console/browser/data/request.ts";
 import { openPage } from "./page.ts";
 
-/** A page with live updates, and its requests that check whether the service answers. */
-function scene() {
-  const page = openPage();
-  storeTag.set("as-it-was");
+beforeEach(() => {
   reached.set(true);
-  const end = startLive("ses_1");
-  onTestFinished(end);
-  const questions = () => page.requests.filter(({ path }) => path === "/v1/me/session");
-  return { page, end, questions };
-}
-
-it("a page that receives heartbeats sends no requests, and runs one timer", async () => {
-  const { page, questions } = scene();
-  page.tell("open");
-  for (let beats = 0; beats < 10; beats += 1) {
-    await page.pass(2000);
-    page.tell("beat");
-  }
-  expect([liveness.get(), questions().length, page.timers()]).toEqual(["live", 0, 1]);
+  liveness.set("connecting");
 });
 
-it("after 2.5 s of silence a page sends a request, after 2 s more it is `waiting`, and after an answer it reconnects", async () => {
-  const { page, questions } = scene();
-  page.tell("open");
-  await page.pass(2499);
-  expect(questions()).toHaveLength(0);
+/** A page that is up to date, and what it asks. */
+async function scene() {
+  const page = openPage();
+  const end = startLive();
+  onTestFinished(end);
+  const questions = () => page.requests.filter(({ path }) => path === "/console/versions");
+  await questions()[0]?.answer({ robots: "a", keys: "a" });
+  const ask = (signal: AbortSignal) => request("GET", "/v1/robots", { signal });
+  onTestFinished(watch({ key: "/v1/robots", ask, topics: ["robots"] }, () => {}));
+  const lists = () => page.requests.filter(({ path }) => path === "/v1/robots");
+  await lists()[0]?.answer([]);
+  return { page, end, questions, lists, last: () => questions().at(-1) };
+}
+
+it("asks every two seconds, and fetches what changed", async () => {
+  const { page, questions, lists, last } = await scene();
+  for (const [robots, keys, count] of [
+    ["a", "a", 1],
+    ["a", "b", 1],
+    ["b", "b", 2],
+    ["b", "b", 2],
+  ] as const) {
+    await page.pass(2000);
+    await last()?.answer({ robots, keys });
+    await lists().at(-1)?.answer([]);
+    expect(lists()).toHaveLength(count);
+  }
+  expect([liveness.get(), questions().length, page.timers()]).toEqual(["live", 5, 1]);
+});
+
+it("2.8 seconds without an answer → `waiting`; the next answer → live, with what changed meanwhile", async () => {
+  const { page, questions, lists, last } = await scene();
+  await page.pass(4799);
+  expect([liveness.get(), questions().length]).toEqual(["live", 2]);
   await page.pass(1);
-  expect([liveness.get(), questions().length]).toEqual(["live", 1]);
-  await page.pass(2000);
   expect(liveness.get()).toBe("waiting");
   await page.pass(1500);
-  expect(questions()).toHaveLength(2);
-  await questions()[1]?.answer({});
-  expect([liveness.get(), page.streams()]).toEqual(["connecting", []]);
-  // The delay before the next request has jitter.
-  for (let seconds = 0; seconds < 10 && page.streams().length === 0; seconds += 1) {
-    await page.pass(1000);
-    await questions().at(-1)?.answer({});
-  }
-  expect(page.streams()).toEqual(["/console/events"]);
-  page.tell("open");
-  expect(liveness.get()).toBe("live");
+  expect(questions()).toHaveLength(3);
+  await last()?.answer({ detail: "The service is stopping" }, 503);
+  expect(liveness.get()).toBe("waiting");
+  await page.pass(1500);
+  await last()?.answer({ robots: "b", keys: "a" });
+  expect([liveness.get(), lists().length]).toEqual(["live", 2]);
+});
+
+it("the service answers after an outage → what failed is asked for at once", async () => {
+  const { page, lists, last } = await scene();
+  await page.pass(2000);
+  await last()?.answer({ robots: "b", keys: "a" });
+  await lists().at(-1)?.fail();
+  await page.pass(0);
+  await last()?.fail();
+  expect([liveness.get(), lists().length]).toEqual(["waiting", 2]);
+  await page.pass(1500);
+  await last()?.answer({ robots: "b", keys: "a" });
+  expect([liveness.get(), lists().length]).toEqual(["live", 3]);
+});
+
+it("another request cannot reach the service → asks at once", async () => {
+  const { page, questions, lists, last } = await scene();
+  await page.pass(2000);
+  await last()?.answer({ robots: "b", keys: "a" });
+  await lists().at(-1)?.fail();
+  await page.pass(0);
+  expect(questions()).toHaveLength(3);
 });
 
 it.each([
-  ["between two questions", async () => {}],
-  ["while it waits for an answer", (pass: (ms: number) => Promise<void>) => pass(2500)],
-  ["while the service does not answer", (pass: (ms: number) => Promise<void>) => pass(4500)],
-])("a page that stops %s sends and receives nothing afterwards", async (_when, first) => {
-  const { page, end, questions } = scene();
-  page.tell("open");
-  await first(page.pass);
+  ["between two questions", 0],
+  ["while it waits for an answer", 2500],
+  ["while the service does not answer", 5000],
+])("a page that stops %s asks nothing afterwards", async (_when, ms) => {
+  const { page, end, questions } = await scene();
+  await page.pass(ms);
   const before = questions().length;
   end();
-  expect(page.streams()).toEqual([]);
   await page.pass(60_000);
   page.see("visible");
   await page.pass(60_000);
   expect([questions().length, page.timers()]).toEqual([before, 0]);
 });
 
-it("a hidden page sends and receives nothing; when visible again it fetches everything and reconnects", async () => {
-  const { page } = scene();
-  onTestFinished(watch("/v1/robots", ["robots"], () => {}));
-  await page.requests[0]?.answer([]);
+it("hidden → asks nothing; visible again → asks at once, and fetches what changed", async () => {
+  const { page, lists, last } = await scene();
   page.see("hidden");
   const before = page.requests.length;
-  await page.pass(60_000);
-  expect([page.streams(), page.requests.length, page.timers()]).toEqual([[], before, 0]);
+  await page.pass(50_000);
+  expect([page.requests.length, page.timers()]).toEqual([before, 0]);
   page.see("visible");
-  expect(page.streams()).toEqual(["/console/events"]);
-  expect(page.requests.slice(before).map(({ path }) => path)).toEqual(["/v1/robots"]);
+  await page.pass(0);
+  await last()?.answer({ robots: "b", keys: "a" });
+  expect([page.requests.length, lists().length]).toEqual([before + 2, 2]);
 });
 
-it.each([
-  ["of a watched topic", { topics: ["robots"] }, 2],
-  ["of something else", { topics: ["keys"] }, 1],
-  ["of an unknown kind", { kinds: [] }, 2],
-])("a page that receives a change %s fetches accordingly", async (_what, data, count) => {
-  const { page } = scene();
-  onTestFinished(watch("/v1/robots", ["robots"], () => {}));
-  page.tell("open");
-  const robotLists = () => page.requests.filter(({ path }) => path === "/v1/robots");
-  await robotLists()[0]?.answer([]);
-  await page.pass(1000);
-  page.tell("changed", data);
-  expect(robotLists()).toHaveLength(count);
+it("opened in the background → asks once, so that its data can be fetched", async () => {
+  const page = openPage();
+  page.see("hidden");
+  onTestFinished(startLive());
+  await page.requests[0]?.answer({});
+  await page.pass(60_000);
+  expect([liveness.get(), page.requests.length]).toEqual(["live", 1]);
 });

@@ -1,7 +1,7 @@
 /** Fields hold local times; requests carry the instant with its time zone. */
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 
-import { bodyOf, EMPTY_DRAFT } from "../../../src/console/browser/fleets/draft.ts";
+import { bodyOf } from "../../../src/console/browser/fleets/draft.ts";
 import { expiryOf } from "../../../src/console/browser/keys/expiry.ts";
 
 describe.each([
@@ -18,8 +18,7 @@ describe.each([
 
   it("an operating window is sent in the person's time zone", () => {
     inZone();
-    const windows = [{ starts_at: "2026-01-31T22:30", ends_at: "2026-07-31T22:30" }];
-    const body = bodyOf({ ...EMPTY_DRAFT, readiness_mode: "scheduled", windows });
+    const body = bodyOf(formWith("scheduled", "2026-01-31T22:30", "2026-07-31T22:30"));
     expect(body.operating_windows).toEqual([{ starts_at: winter, ends_at: summer }]);
   });
 
@@ -31,10 +30,17 @@ describe.each([
 
 it("an invalid time is sent unchanged, and the service refuses it", () => {
   const windows = [{ starts_at: "", ends_at: "soon" }];
-  expect(bodyOf({ ...EMPTY_DRAFT, readiness_mode: "scheduled", windows }).operating_windows).toEqual(windows);
+  expect(bodyOf(formWith("scheduled", "", "soon")).operating_windows).toEqual(windows);
 });
 
 it("windows of a fleet that is not scheduled are not sent", () => {
-  const windows = [{ starts_at: "2026-01-31T22:30", ends_at: "2026-07-31T22:30" }];
-  expect(bodyOf({ ...EMPTY_DRAFT, windows })).not.toHaveProperty("operating_windows");
+  expect(bodyOf(formWith("on_demand", "2026-01-31T22:30", "2026-07-31T22:30"))).not.toHaveProperty("operating_windows");
 });
+
+function formWith(readinessMode: string, startsAt: string, endsAt: string): FormData {
+  const data = new FormData();
+  data.set("readiness_mode", readinessMode);
+  data.set("operating_windows.0.starts_at", startsAt);
+  data.set("operating_windows.0.ends_at", endsAt);
+  return data;
+}

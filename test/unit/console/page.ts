@@ -1,7 +1,7 @@
 /** A stand-in for the browser around modules of the console: the test answers its requests and advances its clock. */
 import { onTestFinished, vi } from "vitest";
 
-import { forgetAll } from "../../../src/console/browser/data/cache.ts";
+import { forgetAll } from "../../../src/console/browser/data/query.ts";
 
 /** A request of the page that is not answered yet. */
 export interface PageRequest {
@@ -15,10 +15,6 @@ export interface PageRequest {
 export interface Page {
   /** All requests so far, oldest first. */
   readonly requests: readonly PageRequest[];
-  /** Paths of the open event streams. */
-  streams(): readonly string[];
-  /** Sends an event on every open stream. */
-  tell(event: string, data?: unknown): void;
   /** Makes the page visible or hidden. */
   see(visibilityState: "visible" | "hidden"): void;
   pass(ms: number): Promise<void>;
@@ -31,25 +27,10 @@ export function openPage(): Page {
   const requests: PageRequest[] = [];
   const window = new EventTarget();
   const document = Object.assign(new EventTarget(), { visibilityState: "visible" });
-  const streams = new Set<Stream>();
-
-  class Stream extends EventTarget {
-    readonly path: string;
-    constructor(path: string) {
-      super();
-      this.path = path;
-      streams.add(this);
-    }
-    close(): void {
-      streams.delete(this);
-    }
-  }
 
   vi.stubGlobal("document", document);
-  // Without locks each window opens its own stream.
   vi.stubGlobal("navigator", { onLine: true });
   vi.stubGlobal("addEventListener", window.addEventListener.bind(window));
-  vi.stubGlobal("EventSource", Stream);
   vi.stubGlobal("fetch", (path: string, { signal }: { readonly signal: AbortSignal }) => {
     const { promise, resolve, reject } = Promise.withResolvers<Response>();
     signal.addEventListener("abort", () => reject(signal.reason));
@@ -75,10 +56,6 @@ export function openPage(): Page {
   });
   return {
     requests,
-    streams: () => [...streams].map(({ path }) => path),
-    tell(event, data = {}) {
-      for (const stream of streams) stream.dispatchEvent(new MessageEvent(event, { data: JSON.stringify(data) }));
-    },
     see(visibilityState) {
       document.visibilityState = visibilityState;
       document.dispatchEvent(new Event("visibilitychange"));

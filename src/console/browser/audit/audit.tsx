@@ -3,7 +3,7 @@ import { useMemo } from "preact/hooks";
 import type { AuditEntryView } from "../../../api/audit.ts";
 import { detailsInWords, subjectOf } from "../../../api/words/audit.ts";
 import { TOPICS } from "../../topics.ts";
-import { useData } from "../data/use-data.ts";
+import { useData } from "../data/query.ts";
 import { None } from "../parts/none.tsx";
 import { withTimes } from "../parts/relative-time.tsx";
 import { type Column, textColumn, timeColumn } from "../parts/table/columns.tsx";
@@ -44,7 +44,6 @@ const COLUMNS: readonly Column<Entry>[] = [
     name: "Details",
     track: "minmax(10rem, 2fr)",
     cell: ({ details }) => <span title={details}>{details}</span>,
-    isWideOnCard: true,
   },
 ];
 
@@ -74,7 +73,6 @@ export function Audit() {
       rows={rows}
       keyOf={({ id }) => id}
       sort="-when"
-      cardHeight="8.5rem"
       filtering={FILTERING}
       hint="Name, id, key, address"
     >

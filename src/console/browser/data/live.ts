@@ -1,105 +1,90 @@
-/** Keeps the page up to date: fetches what changed, and notices within five seconds when the service stops answering. */
-import { invalidate, invalidateAll } from "./cache.ts";
-import { type ServiceEvent, STREAM_TIMEOUT_MS, subscribeToEvents } from "./events.ts";
-import { isUnreachable, lastAnswerMs, liveness } from "./liveness.ts";
-import { type Problem, reached, request, storeTag } from "./request.ts";
-import { serviceNow } from "./service-clock.ts";
-import { readSession, sessionEnded } from "./session.ts";
+/** Keeps the page up to date: asks every two seconds what changed, and so notices within five when the service stops answering. */
+import { type Topic, TOPICS, type Versions } from "../../topics.ts";
+import { createStore } from "../store.ts";
+import { refresh, retryAll } from "./query.ts";
+import { type Problem, reached, request, serviceNow } from "./request.ts";
+import { sessionEnded } from "./session.ts";
 
-const SESSION_PATH = "/v1/me/session";
-/** The service sends a heartbeat every 2 seconds. After so long without one, the page sends a request to check the service. */
-const SILENCE_MS = 2500;
-/** Timeout of that request: a hanging service, or a network that drops packets, does not close connections. */
-const ANSWER_MS = 2000;
-/** Delay between such requests while the service does not answer, half of it jitter. */
-const RETRY_MS = 1500;
+/** `connecting`: before the first answer. `waiting`: the service does not answer. `offline`: this computer has no network. */
+export type Liveness = "connecting" | "live" | "waiting" | "offline";
 
-/** Receives events while the page is visible, until the returned function is called. */
-export function startLive(sessionId: string): () => void {
-  let disconnect = () => {};
-  const onVisibility = () => {
-    disconnect();
-    if (document.visibilityState === "hidden") return;
-    invalidateAll();
-    disconnect = connect(sessionId, null);
-  };
-  document.addEventListener("visibilitychange", onVisibility);
-  liveness.set("connecting");
-  // All data of the page is newer than the tag, so the service can tell whether anything changed since.
-  if (document.visibilityState !== "hidden") disconnect = connect(sessionId, storeTag.get());
-  return () => {
-    document.removeEventListener("visibilitychange", onVisibility);
-    disconnect();
-  };
+export const liveness = createStore<Liveness>("connecting");
+
+/** When the service last answered, in milliseconds since the epoch by its own clock. */
+export const lastAnswerMs = createStore(0);
+
+/** Whether the service cannot be reached: the page then shows old data. */
+export function isUnreachable(): boolean {
+  const state = liveness.get();
+  return state === "waiting" || state === "offline";
 }
 
-function connect(sessionId: string, since: string | null): () => void {
-  const controller = new AbortController();
-  const { signal } = controller;
+const INTERVAL_MS = 2000;
+/** A hanging service, or a network that drops packets, closes no connections. */
+const TIMEOUT_MS = 2800;
+/** A timeout that comes so late says that the page was busy, or the computer asleep: the answer may wait. */
+const LATE_MS = 200;
+/** Delay between questions while the service does not answer, half of it jitter. */
+const RETRY_MS = 1500;
+
+/** As of the last answer; all data of the page is newer. */
+let versions: Versions = {};
+
+/** Asks while the page is visible, until the returned function is called. The first time it asks in any case. */
+export function startLive(): () => void {
+  const stopping = new AbortController();
+  const { signal } = stopping;
   let timer: ReturnType<typeof setTimeout> | undefined;
-  let isVerifying = false;
-  let eventAtMs = performance.now();
-  const events = subscribeToEvents({ sessionId, since, signal, onEvent, onFailure: verifyNow });
+  let isAsking = false;
 
-  function onEvent(event: ServiceEvent): void {
-    if (signal.aborted) return;
-    eventAtMs = performance.now();
-    if (reached.get()) {
-      setReachable("live");
-      verifyIn(SILENCE_MS);
-    } else verifyNow();
-    if (event.kind === "ended") void readSession();
-    if (event.kind !== "changed") return;
-    if (event.topics === null) invalidateAll();
-    else invalidate(event.topics);
-  }
-
-  function setReachable(state: "live" | "connecting"): void {
-    const wasUnreachable = isUnreachable();
-    lastAnswerMs.set(serviceNow());
-    liveness.set(state);
-    if (wasUnreachable) invalidateAll();
-  }
-
-  function verifyIn(waitMs: number): void {
+  function askIn(waitMs: number): void {
     clearTimeout(timer);
-    timer = setTimeout(() => void verify(), waitMs);
+    const isWanted = document.visibilityState === "visible" || liveness.get() === "connecting";
+    if (isWanted && !signal.aborted) timer = setTimeout(() => void ask(), waitMs);
   }
 
-  function verifyNow(): void {
-    if (!signal.aborted && !isVerifying) verifyIn(0);
-  }
-
-  async function verify(): Promise<void> {
-    isVerifying = true;
-    const outcome = await request<unknown>("GET", SESSION_PATH, { timeoutMs: ANSWER_MS, signal });
-    isVerifying = false;
+  async function ask(): Promise<void> {
+    // What is under way decides when to ask next.
+    if (isAsking) return;
+    isAsking = true;
+    const startedMs = performance.now();
+    const outcome = await request<Versions>("GET", "/console/versions", { timeoutMs: TIMEOUT_MS, signal });
+    isAsking = false;
     if (outcome.state === "aborted") return;
     const problem = outcome.state === "failed" ? outcome.problem : null;
     if (problem?.kind === "unauthorized") return sessionEnded();
     if (problem !== null && isUnanswered(problem)) {
+      if (performance.now() - startedMs > TIMEOUT_MS + LATE_MS) return askIn(0);
       liveness.set(navigator.onLine ? "waiting" : "offline");
-      verifyIn(RETRY_MS * (0.5 + Math.random() / 2));
-      return;
+      return askIn(RETRY_MS * (0.5 + Math.random() / 2));
     }
     const wasUnreachable = isUnreachable();
-    const isHeard = liveness.get() === "live" && performance.now() - eventAtMs < STREAM_TIMEOUT_MS;
-    setReachable(isHeard ? "live" : "connecting");
-    verifyIn(SILENCE_MS);
-    events.reconnect(wasUnreachable);
+    lastAnswerMs.set(serviceNow());
+    liveness.set("live");
+    if (wasUnreachable) retryAll();
+    if (outcome.state === "answered") refresh(changesTo(outcome.value));
+    askIn(INTERVAL_MS);
   }
 
-  const onReached = () => {
-    if (!reached.get()) verifyNow();
-  };
-  const stopReached = reached.subscribe(onReached);
-  for (const name of ["online", "offline"] as const) addEventListener(name, verifyNow, { signal });
-  verifyIn(SILENCE_MS);
+  const askNow = () => askIn(0);
+  document.addEventListener("visibilitychange", askNow, { signal });
+  for (const name of ["online", "offline"] as const) addEventListener(name, askNow, { signal });
+  const stopReached = reached.subscribe(() => {
+    if (!reached.get()) askNow();
+  });
+  void ask();
   return () => {
     stopReached();
     clearTimeout(timer);
-    controller.abort();
+    stopping.abort();
   };
+}
+
+/** @returns the topics that have changed since the answer before. */
+function changesTo(now: Versions): readonly Topic[] {
+  const before = versions;
+  versions = now;
+  return TOPICS.filter((topic) => now[topic] !== before[topic]);
 }
 
 /** A proxy answers 502 or 504 for an unreachable service; a stopping service answers 503. A 429 shows that the service runs. */

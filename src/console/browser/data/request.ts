@@ -2,7 +2,6 @@ import type { ValidationError } from "../../../api/wire/errors.ts";
 import { isObject } from "../../../platform/is-object.ts";
 import { capitalized } from "../parts/text.ts";
 import { createStore } from "../store.ts";
-import { updateClockOffset } from "./service-clock.ts";
 
 const TIMEOUT_MS = 15_000;
 
@@ -23,12 +22,6 @@ export type Outcome<T> =
   | { readonly state: "failed"; readonly problem: Problem }
   /** By the caller's signal. */
   | { readonly state: "aborted" };
-
-/** The store tag, in answers of `GET /v1/me/session` and `POST /console/session`. */
-const STORE_HEADER = "x-robot-policy-store";
-
-/** The last one received. The event stream reports what changed since (`?since=`). */
-export const storeTag = createStore<string | null>(null);
 
 /** Whether the service answered the last request that was not aborted. */
 export const reached = createStore(true);
@@ -73,8 +66,6 @@ export async function request<T>(
     });
     reached.set(true);
     updateClockOffset(response.headers.get("date"));
-    const tag = response.headers.get(STORE_HEADER);
-    if (tag !== null) storeTag.set(tag);
     if (response.ok) return { state: "answered", value: await response.json() };
     return { state: "failed", problem: await readProblem(response) };
   } catch {
@@ -106,6 +97,23 @@ async function readProblem(response: Response): Promise<Problem> {
   const after = response.headers.get("retry-after");
   const wait = after === null ? "Wait a little." : `Try again in ${after} s.`;
   return { kind: "refused", status, detail: `Too many requests. ${wait}` };
+}
+
+/** Date headers have whole seconds, and answers take time to arrive: smaller differences are ignored. */
+const TOLERANCE_MS = 5000;
+
+/** How far the service's clock is ahead of this computer's, in milliseconds. */
+export const clockOffsetMs = createStore(0);
+
+/** Milliseconds since the epoch by the service's clock, which made all times that the console shows. */
+export function serviceNow(): number {
+  return Date.now() + clockOffsetMs.get();
+}
+
+/** @param date the Date header of an answer that has just arrived (RFC 9110, 6.6.1). */
+function updateClockOffset(date: string | null): void {
+  const measuredMs = Date.parse(date ?? "") - Date.now();
+  if (Math.abs(measuredMs - clockOffsetMs.get()) > TOLERANCE_MS) clockOffsetMs.set(measuredMs);
 }
 
 /** Whether the same request may succeed later: the page asks again by itself. */

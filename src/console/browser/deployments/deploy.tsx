@@ -1,17 +1,13 @@
 /** Deploys a model to a robot, from the pages of deployments, robots and models, and what those pages know of deployments. */
-import { useId, useState } from "preact/hooks";
 import type * as z from "zod";
 
 import type { deploymentListSchema, DeploymentView } from "../../../api/deployments.ts";
-import { invalidate } from "../data/cache.ts";
+import { type Data, useData } from "../data/query.ts";
 import { mayDo } from "../data/session.ts";
-import { type Data, useData } from "../data/use-data.ts";
-import { useWrite } from "../data/use-write.ts";
 import { PreviewList, usePreview } from "../fleets/preview.tsx";
-import { SubjectField } from "../models/catalog.tsx";
-import { TextField } from "../parts/form/fields.tsx";
+import { useSubjectField } from "../models/catalog.tsx";
+import { entered, type FieldSpec } from "../parts/form/fields.tsx";
 import { FormDialog } from "../parts/form/form-dialog.tsx";
-import { useFormErrors } from "../parts/form/form-errors.ts";
 import { showToast } from "../parts/toast.tsx";
 import { useRobotViews } from "../robots/data.ts";
 import { navigate } from "../router.ts";
@@ -45,69 +41,43 @@ interface DeployDialogProps {
   close(): void;
 }
 
-/** Deploys a model to a robot; shows beforehand whether the robot can run it, and what it runs now. */
-export function DeployDialog({ model: firstModel = "", robot: firstRobot = "", close }: DeployDialogProps) {
-  const [model, setModel] = useState(firstModel);
-  const [robot, setRobot] = useState(firstRobot);
-  const { send, isBusy, problem } = useWrite<DeploymentView>();
-  const name = robot.trim();
-  const errors = useFormErrors({ isBusy, problem }, ["model", "robot"], { model, robot: name });
-  const submit = async () => {
-    const made = await send("POST", "/v1/me/deployments", { model, robot: name });
-    if (made === null) return;
-    invalidate(["deployments", "fleets", "usage"]);
-    close();
-    const { id, status } = made;
-    showToast(status === "active" ? `${name} runs ${model}.` : `${model} is being made ready for ${name}.`);
-    navigate(deploymentPath(id));
-  };
-  return (
-    <FormDialog
-      title="Deploy a model to a robot"
-      verb="Deploy"
-      isReady={model !== "" && name !== ""}
-      isBusy={isBusy}
-      errors={errors.rest}
-      submit={submit}
-      close={close}
-    >
-      <RobotField value={robot} change={setRobot} error={errors.of("robot")} />
-      <SubjectField value={model} change={setModel} error={errors.of("model")} />
-      <Prospect robot={name} model={model} />
-    </FormDialog>
-  );
-}
-
 /** Most robot names that the field suggests. */
 const OFFERED_MAXIMUM = 2000;
 
-interface RobotFieldProps {
-  readonly value: string;
-  change(value: string): void;
-  readonly error: string | undefined;
-}
-
-/** A robot by its name or id, with names as suggestions. */
-function RobotField({ value, change, error }: RobotFieldProps) {
+/** Deploys a model to a robot; shows beforehand whether the robot can run it, and what it runs now. */
+export function DeployDialog({ model = "", robot = "", close }: DeployDialogProps) {
+  const subject = useSubjectField("model");
   const robots = useRobotViews().value ?? [];
-  const list = useId();
-  const names = robots.slice(0, OFFERED_MAXIMUM).map(({ name }) => name);
+  const robotField: FieldSpec = {
+    name: "robot",
+    label: "Robot",
+    hint: "Its name or id.",
+    options: robots.slice(0, OFFERED_MAXIMUM).map(({ name }) => ({ value: name, word: name })),
+    input: { autofocus: true, required: true },
+  };
+  const bodyOf = (data: FormData) => ({ model: entered(data, "model"), robot: entered(data, "robot") });
+  const end = ({ id, status }: DeploymentView, data: FormData) => {
+    const body = bodyOf(data);
+    close();
+    showToast(
+      status === "active"
+        ? `${body.robot} runs ${body.model}.`
+        : `${body.model} is being made ready for ${body.robot}.`,
+    );
+    navigate(deploymentPath(id));
+  };
   return (
-    <>
-      <TextField
-        label="Robot"
-        hint="Its name or id."
-        value={value}
-        change={change}
-        error={error}
-        input={{ autofocus: true, required: true, list }}
-      />
-      <datalist id={list}>
-        {names.map((name) => (
-          <option key={name} value={name} />
-        ))}
-      </datalist>
-    </>
+    <FormDialog<DeploymentView>
+      title="Deploy a model to a robot"
+      verb="Deploy"
+      initial={{ model, robot }}
+      fields={() => [robotField, subject]}
+      requestOf={(data) => ({ method: "POST", path: "/v1/me/deployments", body: bodyOf(data) })}
+      topics={["deployments", "fleets", "usage"]}
+      done={end}
+      close={close}
+      below={(data) => <Prospect {...bodyOf(data)} />}
+    />
   );
 }
 

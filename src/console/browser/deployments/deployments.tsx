@@ -3,7 +3,7 @@ import { useMemo, useState } from "preact/hooks";
 import type { DeploymentView } from "../../../api/deployments.ts";
 import { failureOf } from "../../../api/words/deployment-failures.ts";
 import { mayDo } from "../data/session.ts";
-import { useData } from "../data/use-data.ts";
+import { useData } from "../data/query.ts";
 import { modelPath, useEndpoints } from "../models/catalog.tsx";
 import { CopyableText } from "../parts/copy-button.tsx";
 import { DialogButton } from "../parts/form/dialog-button.tsx";
@@ -14,7 +14,7 @@ import { Notice } from "../parts/notice.tsx";
 import { Facts } from "../parts/page.tsx";
 import { RelativeTime } from "../parts/relative-time.tsx";
 import { StatusBadge } from "../parts/status-badge.tsx";
-import { badgeColumn, type Column, ID_COLUMN, newestFirst, textColumn, timeColumn } from "../parts/table/columns.tsx";
+import { badgeColumn, type Column, newestFirst, textColumn, timeColumn } from "../parts/table/columns.tsx";
 import type { Filtering } from "../parts/table/filter-bar.tsx";
 import { ListPage } from "../parts/table/list-page.tsx";
 import { present } from "../parts/text.ts";
@@ -37,14 +37,11 @@ const COLUMNS: readonly Column<DeploymentView>[] = [
     id: "reason",
     name: "Reason",
     track: "minmax(7.25rem, 2fr)",
-    isWideOnCard: true,
-    isPlainOnCard: true,
     cell: (deployment) => failureOf(deployment)?.what,
   },
   textColumn({ id: "region", name: "Region", track: "minmax(6rem, 0.8fr)" }, ({ region }) => region),
   timeColumn({ id: "created", name: "Created", track: "7rem" }, (deployment) => deployment.created_at),
   timeColumn({ id: "retired", name: "Retired", track: "7rem", from: "medium" }, (deployment) => deployment.retired_at),
-  ID_COLUMN,
 ];
 
 const FILTERING: Filtering<DeploymentView> = {
@@ -108,7 +105,6 @@ export function Deployments() {
       rows={rows}
       keyOf={({ id }) => id}
       sort="state"
-      cardHeight="8.5rem"
       filtering={FILTERING}
       hint="Robot, model, checkpoint, id"
     >

@@ -2,17 +2,13 @@ import { useState } from "preact/hooks";
 
 import type { EnrolmentView } from "../../../api/enrolments.ts";
 import { enrolledName, enrolmentDifferences } from "../../../api/words/enrolments.ts";
-import { invalidate } from "../data/cache.ts";
+import { invalidate, useData } from "../data/query.ts";
 import { mayDo } from "../data/session.ts";
-import { useData } from "../data/use-data.ts";
-import { useWrite } from "../data/use-write.ts";
-import { FieldError, TextField } from "../parts/form/fields.tsx";
-import { Form } from "../parts/form/form.tsx";
+import { entered, FieldError, type FieldSpec } from "../parts/form/fields.tsx";
+import { type ChangeRequest, Fields, Form, useForm } from "../parts/form/form.tsx";
 import { FormDialog } from "../parts/form/form-dialog.tsx";
-import { useFormErrors } from "../parts/form/form-errors.ts";
 import { Notice } from "../parts/notice.tsx";
 import { Section } from "../parts/page.tsx";
-import { present } from "../parts/text.ts";
 import { TargetNotice, useTarget } from "./target.tsx";
 
 /** The answer to an approval or a denial. */
@@ -29,77 +25,67 @@ interface DecisionProps {
 
 /** The form that approves, with name, region and site to correct, and the button that denies. */
 export function Decision({ enrolment, decide }: DecisionProps) {
-  const { user_code: code } = enrolment;
-  const [name, setName] = useState(enrolledName(enrolment.requested_name));
-  const [region, setRegion] = useState(enrolment.region ?? "");
-  const [site, setSite] = useState(enrolment.site ?? "");
+  const { requested_name: requestedName, region: ownRegion, site: ownSite } = enrolment;
+  const form = useForm<Decided>({
+    name: enrolledName(requestedName),
+    region: ownRegion ?? "",
+    site: ownSite ?? "",
+  });
+  const { data, isBusy } = form;
   const [isReplacing, setReplacing] = useState(false);
   const regions = useRegions();
-  const target = useTarget(enrolledName(name));
-  const { send, isBusy, problem } = useWrite<Decided>();
-  const errors = useFormErrors({ isBusy, problem }, ["name", "region", "site"], { name, region, site });
+  const name = enrolledName(entered(data, "name"));
+  const [region, site] = [entered(data, "region").toLowerCase(), entered(data, "site")];
+  const target = useTarget(name);
   if (!mayDo("robots:write"))
     return (
       <Notice tone="blocked" title="Your key cannot approve this.">
         <p>It lacks the scope robots:write.</p>
       </Notice>
     );
-  const sendDecision = async (path: string, body: object) => {
-    const decided = await send("POST", path, { user_code: code, ...body });
-    if (decided === null) return target.retry();
-    invalidate(["enrolments", "robots", "fleets"]);
+  const requestOf = (path: string, body: object) =>
+    ({ method: "POST", path, body: { user_code: enrolment.user_code, ...body } }) as const;
+  const approval = (more = {}) =>
+    requestOf("/v1/robots/approve", {
+      name: entered(data, "name"),
+      region: entered(data, "region"),
+      site,
+      ...more,
+    });
+  const end = (decided: Decided) => {
+    invalidate(TOPICS);
     decide(decided);
   };
-  const approve = (more = {}) => sendDecision("/v1/robots/approve", { name, region, site: site.trim(), ...more });
+  const send = async (request: ChangeRequest) => {
+    const decided = await form.send(request, data);
+    if (decided === null) target.retry();
+    else end(decided);
+  };
   const robot = target.robot === "hidden" ? null : (target.robot ?? null);
   const isOnline = robot?.status === "online";
   const submit = () => {
     if (isBusy) return;
     if (isOnline) setReplacing(true);
-    else void approve();
+    else void send(approval());
   };
+  const fields = fieldsFor(regionHint(region, regions));
+  const errors = form.errorsOf(fields.map((field) => field.name));
   return (
     <Section title="Approve as">
-      <Form submit={submit}>
-        <TextField
-          label="Name of the robot"
-          value={name}
-          change={setName}
-          error={errors.of("name")}
-          hint="Lower-case letters, digits and hyphens."
-          input={{ required: true, maxLength: 64 }}
-        />
-        <TextField
-          label="Region"
-          value={region}
-          change={setRegion}
-          error={errors.of("region")}
-          hint={regionHint(region.trim().toLowerCase(), regions)}
-          input={{ required: true }}
-        />
-        <TextField
-          label="Site"
-          value={site}
-          change={setSite}
-          error={errors.of("site")}
-          hint="Fleets select robots by it. A site in the robot's own configuration counts more."
-          input={{ maxLength: 128 }}
-        />
+      <Form form={form} submit={submit}>
+        <Fields form={form} fields={fields} errors={errors} />
         <TargetNotice
           target={target}
-          name={enrolledName(name)}
+          name={name}
           differences={
             robot === null
               ? []
-              : enrolmentDifferences(
-                  { ...enrolment, site: site.trim() || enrolment.site },
-                  robot,
-                  region.trim().toLowerCase(),
-                  target.digest,
-                )
+              : enrolmentDifferences({ ...enrolment, site: site || ownSite }, robot, region, target.digest)
           }
         />
-        {isReplacing ? null : errors.rest.map((text) => <FieldError key={text} text={text} />)}
+        {errors.rest.map((text) => (
+          <FieldError key={text} text={text} />
+        ))}
         <div class="buttons">
           <button type="submit" class={`button ${isOnline ? "button-danger" : "button-main"}`} aria-disabled={isBusy}>
             {isOnline ? "Replace its computer…" : "Approve"}
@@ -108,22 +94,22 @@ export function Decision({ enrolment, decide }: DecisionProps) {
             type="button"
             class="button"
             aria-disabled={isBusy}
-            onClick={() => void sendDecision("/v1/robots/deny", {})}
+            onClick={() => void send(requestOf("/v1/robots/deny", {}))}
           >
             Deny
           </button>
         </div>
       </Form>
       {isReplacing && robot !== null ? (
-        <FormDialog
+        <FormDialog<Decided>
           title={`Replace the computer of ${robot.name}?`}
           verb="Replace computer"
           isDangerous
           nameToType={robot.name}
-          isBusy={isBusy}
-          // The dialog covers the fields and their errors.
-          errors={[...present(errors.of("name")), ...present(errors.of("region")), ...errors.rest]}
-          submit={() => approve({ confirm_replace: true })}
+          requestOf={() => approval({ confirm_replace: true })}
+          topics={TOPICS}
+          done={end}
+          refused={target.retry}
           close={() => setReplacing(false)}
         >
           <p>
@@ -134,6 +120,26 @@ export function Decision({ enrolment, decide }: DecisionProps) {
       ) : null}
     </Section>
   );
+}
+
+const TOPICS = ["enrolments", "robots", "fleets"] as const;
+
+function fieldsFor(hint: string): readonly FieldSpec[] {
+  return [
+    {
+      name: "name",
+      label: "Name of the robot",
+      hint: "Lower-case letters, digits and hyphens.",
+      input: { required: true, maxLength: 64 },
+    },
+    { name: "region", label: "Region", hint, input: { required: true } },
+    {
+      name: "site",
+      label: "Site",
+      hint: "Fleets select robots by it. A site in the robot's own configuration counts more.",
+      input: { maxLength: 128 },
+    },
+  ];
 }
 
 /** A robot may be in any region, but no model serves it in one without an endpoint. */

@@ -3,8 +3,7 @@ import { useState } from "preact/hooks";
 
 import type { EnrolmentView } from "../../../api/enrolments.ts";
 import { relativeTime } from "../../../platform/text/relative-time.ts";
-import { request } from "../data/request.ts";
-import { useAnswer } from "../data/use-answer.ts";
+import { useData } from "../data/query.ts";
 import { Labels } from "../parts/labels.tsx";
 import { Loaded } from "../parts/loaded.tsx";
 import { Facts, Page, Section } from "../parts/page.tsx";
@@ -17,7 +16,7 @@ import { type Decided, Decision } from "./decision.tsx";
 export function Enrolment({ name: code }: PageParameters) {
   const path = `/v1/robot-enrollments/${encodeURIComponent(code)}`;
   // Not fetched again by itself: a code that is wrong or has ended counts as a guess.
-  const enrolment = useAnswer(code, (signal) => request<EnrolmentView>("GET", path, { signal }));
+  const enrolment = useData<EnrolmentView>(path, []);
   const [decided, setDecided] = useState<Decided | null>(null);
   const shown = enrolment.value?.user_code ?? code;
   return (

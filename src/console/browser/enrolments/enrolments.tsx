@@ -1,11 +1,11 @@
-import { useState } from "preact/hooks";
+import type { TargetedSubmitEvent } from "preact";
 import type * as z from "zod";
 
 import type { enrolmentListSchema, EnrolmentView } from "../../../api/enrolments.ts";
 import { presenceOf } from "../../../api/words/presence.ts";
 import { mayDo } from "../data/session.ts";
-import { type Data, useData } from "../data/use-data.ts";
-import { TextField } from "../parts/form/fields.tsx";
+import { type Data, useData } from "../data/query.ts";
+import { entered, Field } from "../parts/form/fields.tsx";
 import { StatusBadge } from "../parts/status-badge.tsx";
 import { type Column, fingerprintColumn, textColumn, endColumn, timeColumn } from "../parts/table/columns.tsx";
 import type { Filtering } from "../parts/table/filter-bar.tsx";
@@ -75,7 +75,6 @@ export function Enrolments() {
       keyOf={({ approval_id: id }) => id}
       hrefOf={({ user_code: code }) => enrolmentPath(code)}
       sort="-started"
-      cardHeight="9.125rem"
       filtering={FILTERING}
       hint="Code, name, site, address, key"
     />
@@ -84,17 +83,18 @@ export function Enrolments() {
 
 /** A robot shows its code; an enrolment that names no organization is found by it alone. */
 function CodeForm() {
-  const [code, setCode] = useState(useLocation().query.get("code") ?? "");
-  const open = (event: Event) => {
+  const { query } = useLocation();
+  const open = (event: TargetedSubmitEvent<HTMLFormElement>) => {
     event.preventDefault();
-    if (code.trim() !== "") navigate(enrolmentPath(code.trim()));
+    const code = entered(new FormData(event.currentTarget), "code");
+    if (code !== "") navigate(enrolmentPath(code));
   };
   return (
     <form class="code-form" onSubmit={open}>
-      <TextField
+      <Field
+        name="code"
         label="Code that the robot shows"
-        value={code}
-        change={setCode}
+        value={query.get("code") ?? ""}
         input={{ maxLength: 16, placeholder: "WXYZ-2345", required: true }}
       />
       <button type="submit" class="button button-main">

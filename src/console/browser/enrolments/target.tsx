@@ -3,10 +3,10 @@ import type { RegistrationView } from "../../../api/registrations.ts";
 import type { IdentifiedRobotView } from "../../../api/robot-views.ts";
 import type { EnrolmentDifference } from "../../../api/words/enrolments.ts";
 import { request } from "../data/request.ts";
-import { useAnswer } from "../data/use-answer.ts";
+import { useData, useQuery } from "../data/query.ts";
 import { Notice } from "../parts/notice.tsx";
 import { RelativeTime } from "../parts/relative-time.tsx";
-import { SmallTable } from "../parts/table/small-table.tsx";
+import { SmallTable } from "../parts/table/table.tsx";
 import { capitalized } from "../parts/text.ts";
 import { robotPath } from "../robots/data.ts";
 
@@ -24,24 +24,19 @@ const TYPING_MS = 300;
 export function useTarget(name: string): Target {
   const path = `/v1/robots/${encodeURIComponent(name)}`;
   const isName = name !== "" && !/^\.+$/.test(name);
-  const robot = useAnswer(
-    name,
-    isName ? (signal) => request<IdentifiedRobotView>("GET", path, { signal }) : null,
-    TYPING_MS,
-  );
-  const isThere = robot.state === "ready" && !robot.isAsking && robot.value.name === name;
-  const registration = useAnswer(
-    name,
-    isThere ? (signal) => request<RegistrationView>("GET", `${path}/registration`, { signal }) : null,
-  );
-  // While it is asked for, the value is that of the name before.
-  const digest = registration.isAsking ? null : (registration.value?.configuration_digest ?? null);
-  const { retry } = robot;
-  if (robot.isAsking) return { robot: undefined, digest: null, retry };
+  const ask = (signal: AbortSignal) => request<IdentifiedRobotView>("GET", path, { signal });
+  const robot = useQuery(isName ? { key: path, ask, topics: ["robots"] } : null, TYPING_MS);
   // The operation accepts ids too, but the name is never meant as an id.
-  if (robot.state === "ready") return { robot: isThere ? robot.value : null, digest, retry };
-  if (robot.state === "loading") return { robot: undefined, digest: null, retry };
-  return { robot: robot.problem.kind === "missing" ? null : "hidden", digest: null, retry };
+  const isThere = robot.state === "ready" && !robot.isPrevious && robot.value.name === name;
+  const registration = useData<RegistrationView>(isThere ? `${path}/registration` : null, ["robots"]);
+  const { retry } = robot;
+  if (robot.state === "failed") {
+    return { robot: robot.problem.kind === "missing" ? null : "hidden", digest: null, retry };
+  }
+  if (robot.state === "loading" || robot.isPrevious) return { robot: undefined, digest: null, retry };
+  const isOwn = registration.state === "ready" && !registration.isPrevious;
+  const digest = isOwn ? registration.value.configuration_digest : null;
+  return { robot: isThere ? robot.value : null, digest, retry };
 }
 
 interface TargetNoticeProps {

@@ -1,12 +1,10 @@
-import { useMemo, useState } from "preact/hooks";
+import { entered } from "../parts/form/fields.tsx";
+import { useMemo } from "preact/hooks";
 
 import type { FleetMemberChanges, FleetMemberView } from "../../../api/fleet-details.ts";
 import type { FleetView } from "../../../api/fleets.ts";
-import { invalidate } from "../data/cache.ts";
-import { useWrite } from "../data/use-write.ts";
-import { SubjectField } from "../models/catalog.tsx";
+import { useSubjectField } from "../models/catalog.tsx";
 import { ChangeDialog, FormDialog } from "../parts/form/form-dialog.tsx";
-import { useFormErrors } from "../parts/form/form-errors.ts";
 import { Loaded } from "../parts/loaded.tsx";
 import { counted } from "../parts/text.ts";
 import { showToast } from "../parts/toast.tsx";
@@ -26,37 +24,40 @@ interface UpdateModelProps extends ChangeProps {
 
 /** Updates the model of a fleet; shows beforehand which of its robots cannot run it. */
 export function UpdateModel({ fleet, members, close }: UpdateModelProps) {
-  const [subject, setSubject] = useState("");
-  const { send, isBusy, problem } = useWrite<FleetView>();
+  const subject = useSubjectField("subject");
   const robots = useExisting(members);
-  const preview = usePreview(subject === "" || robots.length === 0 ? null : { robots, subject });
-  const errors = useFormErrors({ isBusy, problem }, ["subject"], { subject });
-  const submit = async () => {
-    const updated = await send("POST", `/v1/fleets/${encodeURIComponent(fleet.id)}/model`, { subject });
-    if (updated === null) return;
-    invalidate(["fleets"]);
-    showToast(outcomeText(updated, subject));
-    close();
-  };
   return (
-    <FormDialog
+    <FormDialog<FleetView>
       title={`Update the model of ${fleet.name}`}
       verb="Update model"
-      isReady={subject !== ""}
-      isBusy={isBusy}
-      errors={errors.rest}
-      submit={submit}
+      fields={() => [subject]}
+      requestOf={(data) => ({
+        method: "POST",
+        path: `/v1/fleets/${encodeURIComponent(fleet.id)}/model`,
+        body: { subject: entered(data, "subject") },
+      })}
+      topics={["fleets"]}
+      done={(updated, data) => {
+        showToast(outcomeText(updated, entered(data, "subject")));
+        close();
+      }}
       close={close}
+      below={(data) => <Preview robots={robots} subject={entered(data, "subject")} />}
     >
       <p>
         It works with <b>{fleet.active_model?.subject ?? fleet.subject}</b> until the new model is ready. If that never
         happens, it stays as it is.
       </p>
-      <SubjectField value={subject} change={setSubject} error={errors.of("subject")} />
-      <div class="preview-box">
-        <PreviewList preview={preview} hint="Choose a model to see which robots of the fleet can run it." />
-      </div>
     </FormDialog>
+  );
+}
+
+function Preview({ robots, subject }: { readonly robots: readonly string[]; readonly subject: string }) {
+  const preview = usePreview(subject === "" || robots.length === 0 ? null : { robots, subject });
+  return (
+    <div class="preview-box">
+      <PreviewList preview={preview} hint="Choose a model to see which robots of the fleet can run it." />
+    </div>
   );
 }
 

@@ -12,7 +12,7 @@ import type { FleetView } from "../../../api/fleets.ts";
 import { OFFLINE, OVER_THE_PEAK, waitingOf } from "../../../api/words/fleets.ts";
 import { groupBy } from "../../../api/words/group-by.ts";
 import { shortDuration } from "../../../platform/text/relative-time.ts";
-import { type Data, useData } from "../data/use-data.ts";
+import { type Data, useData } from "../data/query.ts";
 
 export interface Fleets {
   readonly fleets: Data<readonly FleetView[]>;

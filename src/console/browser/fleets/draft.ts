@@ -1,41 +1,6 @@
+/** The form of a new fleet as the bodies of requests. */
+import { entered } from "../parts/form/fields.tsx";
 import type { PreviewBody } from "./preview.tsx";
-
-/** A window as its two fields hold it: local times without a time zone. */
-export interface WindowDraft {
-  readonly starts_at: string;
-  readonly ends_at: string;
-}
-
-/** The fields of the form, as typed. */
-export interface FleetDraft {
-  readonly name: string;
-  readonly subject: string;
-  readonly selection: string;
-  readonly site: string;
-  readonly region: string;
-  readonly robot_type_id: string;
-  /** One `name=value` on each line. */
-  readonly labels: string;
-  /** Names or ids, one on each line or separated by commas. */
-  readonly robots: string;
-  readonly peak_active_robots: string;
-  readonly readiness_mode: string;
-  readonly windows: readonly WindowDraft[];
-}
-
-export const EMPTY_DRAFT: FleetDraft = {
-  name: "",
-  subject: "",
-  selection: "selector",
-  site: "",
-  region: "",
-  robot_type_id: "",
-  labels: "",
-  robots: "",
-  peak_active_robots: "1",
-  readiness_mode: "always_ready",
-  windows: [],
-};
 
 export const READINESS_MODES = [
   { value: "always_ready", word: "Always ready", hint: "Capacity is available at any time." },
@@ -46,70 +11,60 @@ export const READINESS_MODES = [
 /** OPERATING_WINDOWS_COUNT of src/api/fleets.ts, whose schemas are not bundled into the page. */
 export const WINDOWS_MAXIMUM = 366;
 
-/** Paths of the request body that have a field in the form. */
-export const FLEET_FIELDS: readonly string[] = [
-  "name",
-  "subject",
-  "selection",
-  "selection.selector",
-  "selection.selector.site",
-  "selection.selector.region",
-  "selection.selector.robot_type_id",
-  "selection.selector.labels",
-  "selection.robots",
-  "peak_active_robots",
-  "readiness_mode",
-  "operating_windows",
-  ...Array.from({ length: WINDOWS_MAXIMUM }, (_, index) => [
-    `operating_windows.${index}`,
-    `operating_windows.${index}.starts_at`,
-    `operating_windows.${index}.ends_at`,
-  ]).flat(),
-];
+/** Name of a field of a window, which is a path in the body. */
+export function windowField(index: number, member: "starts_at" | "ends_at"): string {
+  return `operating_windows.${index}.${member}`;
+}
 
 /** The body of `POST /v1/fleets`. Apart from `labelsProblem` the service validates it, with the same messages for all clients. */
-export function bodyOf(draft: FleetDraft) {
-  const { name, subject, peak_active_robots: peakActiveRobots, readiness_mode: readinessMode, windows } = draft;
+export function bodyOf(data: FormData) {
+  const [peak, readinessMode] = [entered(data, "peak_active_robots"), entered(data, "readiness_mode")];
   return {
-    name: name.trim(),
-    subject,
-    selection: selectionOf(draft),
+    name: entered(data, "name"),
+    subject: entered(data, "subject"),
+    selection: selectionOf(data),
     // Left out, an empty field is reported as missing, not as an invalid number.
-    ...(peakActiveRobots.trim() === "" ? {} : { peak_active_robots: Number(peakActiveRobots) }),
+    ...(peak === "" ? {} : { peak_active_robots: Number(peak) }),
     readiness_mode: readinessMode,
-    ...(readinessMode === "scheduled" ? { operating_windows: windows.map(zoned) } : {}),
+    ...(readinessMode === "scheduled" ? { operating_windows: windowsOf(data) } : {}),
   };
 }
 
 /** The body of `POST /v1/fleets/preview`; null while nothing is chosen. */
-export function previewOf(draft: FleetDraft): PreviewBody | null {
-  const selection = selectionOf(draft);
+export function previewOf(data: FormData): PreviewBody | null {
+  const selection = selectionOf(data);
   const isEmpty = "robots" in selection ? selection.robots.length === 0 : Object.keys(selection.selector).length === 0;
   if (isEmpty) return null;
-  return { ...selection, ...(draft.subject === "" ? {} : { subject: draft.subject }) };
+  const subject = entered(data, "subject");
+  return { ...selection, ...(subject === "" ? {} : { subject }) };
 }
 
-function selectionOf(draft: FleetDraft) {
-  if (draft.selection === "robots") return { robots: partsOf(draft.robots, /[\n,]/) };
-  const { site, region, robot_type_id: robotTypeId } = draft;
-  const filters = Object.entries({ site, region, robot_type_id: robotTypeId }).filter(([, value]) => value !== "");
-  const labels = Object.fromEntries(labelsOf(draft));
+/** Members of a selector that hold one value. */
+const SELECTED_BY = ["site", "region", "robot_type_id"] as const;
+
+function selectionOf(data: FormData) {
+  if (entered(data, "selection") === "robots") {
+    return { robots: partsOf(entered(data, "selection.robots"), /[\n,]/) };
+  }
+  const filters = SELECTED_BY.map((member) => [member, entered(data, `selection.selector.${member}`)] as const);
+  const labels = Object.fromEntries(labelsOf(data));
   const selector: Readonly<Record<string, unknown>> = {
-    ...Object.fromEntries(filters),
+    ...Object.fromEntries(filters.filter(([, value]) => value !== "")),
     ...(Object.keys(labels).length === 0 ? {} : { labels }),
   };
   return { selector };
 }
 
-/** What is wrong with the labels; null if nothing. The service cannot tell: the body has each name once. */
-export function labelsProblem(draft: FleetDraft): string | null {
-  const names = draft.selection === "selector" ? labelsOf(draft).map(([name]) => name) : [];
+/** What is wrong with the labels; undefined if nothing. The service cannot tell: the body has each name once. */
+export function labelsProblem(data: FormData): string | undefined {
+  const names = entered(data, "selection") === "robots" ? [] : labelsOf(data).map(([name]) => name);
   const repeated = names.find((name, index) => names.indexOf(name) !== index);
-  return repeated === undefined ? null : `${repeated} is given twice; a label has one value`;
+  return repeated === undefined ? undefined : `${repeated} is given twice; a label has one value`;
 }
 
-function labelsOf({ labels }: FleetDraft): readonly (readonly [string, string])[] {
-  return partsOf(labels, "\n").map(pairOf);
+/** One `name=value` on each line. */
+function labelsOf(data: FormData): readonly (readonly [string, string])[] {
+  return partsOf(entered(data, "selection.selector.labels"), "\n").map(pairOf);
 }
 
 function partsOf(text: string, separator: string | RegExp): readonly string[] {
@@ -124,12 +79,19 @@ function pairOf(line: string): readonly [string, string] {
   return at === -1 ? [line, ""] : [line.slice(0, at).trim(), line.slice(at + 1).trim()];
 }
 
-/** Adds the person's time zone. */
-function zoned({ starts_at, ends_at }: WindowDraft): WindowDraft {
-  return { starts_at: instant(starts_at), ends_at: instant(ends_at) };
+function windowsOf(data: FormData) {
+  const windows = [];
+  for (let index = 0; data.has(windowField(index, "starts_at")); index += 1) {
+    const [startsAt, endsAt] = [
+      entered(data, windowField(index, "starts_at")),
+      entered(data, windowField(index, "ends_at")),
+    ];
+    windows.push({ starts_at: instant(startsAt), ends_at: instant(endsAt) });
+  }
+  return windows;
 }
 
-/** Leaves an invalid time unchanged: the service refuses it, and the error appears at its field. */
+/** A local time in the person's time zone. An invalid one stays: the service refuses it, and the error appears at its field. */
 function instant(local: string): string {
   const ms = new Date(local).getTime();
   return Number.isNaN(ms) ? local : new Date(ms).toISOString();

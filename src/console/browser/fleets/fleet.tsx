@@ -12,7 +12,7 @@ import { Facts, Section } from "../parts/page.tsx";
 import { absoluteTime, RelativeTime, Sentence, useNow, withTimes } from "../parts/relative-time.tsx";
 import { ResourcePage } from "../parts/resource-page.tsx";
 import { StatusBadge, toneOf } from "../parts/status-badge.tsx";
-import { SmallTable } from "../parts/table/small-table.tsx";
+import { SmallTable } from "../parts/table/table.tsx";
 import { counted, number, withSpaces } from "../parts/text.ts";
 import type { PageParameters } from "../router.ts";
 import { ReconcileFleet, RemoveFleet, UpdateModel } from "./changes.tsx";

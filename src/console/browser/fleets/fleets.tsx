@@ -1,6 +1,6 @@
 import type { FleetNeed } from "../../../api/fleet-details.ts";
 import { mayDo } from "../data/session.ts";
-import { useSettled } from "../data/use-settled.ts";
+import { useSettled } from "../data/query.ts";
 import { CountBar } from "../parts/count-bar.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Sentence, withTimes } from "../parts/relative-time.tsx";
@@ -26,7 +26,6 @@ const COLUMNS: readonly Column<FleetRow>[] = [
     id: "state",
     name: "State",
     track: "8.25rem",
-    isPlainOnCard: true,
     cell: (row) => <FleetBadge row={row} />,
     sortBy: severityOf,
   },
@@ -35,14 +34,11 @@ const COLUMNS: readonly Column<FleetRow>[] = [
     name: "Reason",
     track: "minmax(12rem, 3fr)",
     cell: ({ fleet, needs }) => (needs.length === 0 ? progressOf(fleet) : <NeedTexts needs={needs} isBrief />),
-    isWideOnCard: true,
-    isPlainOnCard: true,
   },
   {
     id: "robots",
     name: "Robots",
     track: "minmax(8rem, 1fr)",
-    isPlainOnCard: true,
     cell: (row) => (
       <span class="bar-and-number">
         <CountBar counts={robotCounts(row)} noun="robot" isSmall />
@@ -115,8 +111,6 @@ export function Fleets() {
       hrefOf={({ fleet }) => fleetPath(fleet.id)}
       sort="state"
       isLoading={!isSettled}
-      rowHeight="3.25rem"
-      cardHeight="7.5rem"
       filtering={FILTERING}
       hint="Name, model, reason"
     />

@@ -2,7 +2,7 @@
 import type { FleetPreviewed, PreviewedRobot } from "../../../api/fleet-details.ts";
 import { fitCounts, type FitGroup, fitGroups } from "../../../api/words/fit-groups.ts";
 import { type Outcome, type Problem, request } from "../data/request.ts";
-import { type Answer, useAnswer } from "../data/use-answer.ts";
+import { type Data, useQuery } from "../data/query.ts";
 import { formErrors } from "../parts/form/form-errors.ts";
 import { Sentence } from "../parts/relative-time.tsx";
 import { StatusBadge } from "../parts/status-badge.tsx";
@@ -21,9 +21,12 @@ const DELAY_MS = 250;
 const ROBOTS_AT_ONCE = 1000;
 
 /** Which robots a selection matches, and whether they can run the model. Null while nothing is chosen. */
-export function usePreview(body: PreviewBody | null): Answer<FleetPreviewed> | null {
-  const ask = body === null ? null : (signal: AbortSignal) => askPreview(body, signal);
-  const preview = useAnswer(JSON.stringify(body), ask, DELAY_MS);
+export function usePreview(body: PreviewBody | null): Data<FleetPreviewed> | null {
+  const ask = (signal: AbortSignal) => askPreview(body ?? {}, signal);
+  const preview = useQuery(
+    body === null ? null : { key: `preview ${JSON.stringify(body)}`, ask, topics: [] },
+    DELAY_MS,
+  );
   return body === null ? null : preview;
 }
 
@@ -40,7 +43,7 @@ async function askPreview(body: PreviewBody, signal: AbortSignal): Promise<Outco
 }
 
 interface PreviewListProps {
-  readonly preview: Answer<FleetPreviewed> | null;
+  readonly preview: Data<FleetPreviewed> | null;
   /** Shown while nothing is chosen. */
   readonly hint?: string;
   /** Opens links in a new tab, so that a form is not left. */

@@ -1,15 +1,23 @@
-import { serviceNow } from "../data/service-clock.ts";
+import { serviceNow } from "../data/request.ts";
 import { EndingButton } from "../parts/form/ending-button.tsx";
-import { FieldError, TextField } from "../parts/form/fields.tsx";
+import { entered, Field, FieldError } from "../parts/form/fields.tsx";
+import type { FormErrors } from "../parts/form/form-errors.ts";
 import { Icon } from "../parts/icon.tsx";
-import { type WindowDraft, WINDOWS_MAXIMUM } from "./draft.ts";
+import { windowField, WINDOWS_MAXIMUM } from "./draft.ts";
+
+/** A window as its two fields hold it: local times without a time zone. */
+interface Window {
+  readonly startsAt: string;
+  readonly endsAt: string;
+}
+
+/** The windows of the form with what their fields held at first; the numbers tell them apart. */
+export type Rows = readonly (Window & { readonly id: number })[];
 
 interface WindowsEditorProps {
-  readonly windows: readonly WindowDraft[];
-  change(windows: readonly WindowDraft[]): void;
-  readonly error: string | undefined;
-  /** An error of the whole window is shown at its start. */
-  errorAt(index: number, member: keyof WindowDraft): string | undefined;
+  readonly rows: Rows;
+  change(rows: Rows): void;
+  readonly errors: FormErrors;
 }
 
 const MINUTE_MS = 60_000;
@@ -17,41 +25,61 @@ const HOUR_MS = 60 * MINUTE_MS;
 /** Shift plans usually repeat every day of a week. */
 const REPEATED_DAYS = 6;
 
-export function WindowsEditor({ windows, change, error, errorAt }: WindowsEditorProps) {
-  const last = windows.at(-1);
-  const add = () => change([...windows, last === undefined ? tomorrow() : later(last, 1)]);
-  const repeat = () => {
-    if (last === undefined) return;
-    const more = Array.from({ length: REPEATED_DAYS }, (_, day) => later(last, day + 1));
-    change([...windows, ...more].slice(0, WINDOWS_MAXIMUM));
+/** Names of the fields, and of what errors of whole windows have. */
+export function windowFields(rows: Rows): readonly string[] {
+  const each = rows.flatMap((_row, index) => [
+    windowField(index, "starts_at"),
+    windowField(index, "ends_at"),
+    `operating_windows.${index}`,
+  ]);
+  return ["operating_windows", ...each];
+}
+
+export function WindowsEditor({ rows, change, errors }: WindowsEditorProps) {
+  const add = (windows: readonly Window[]) => {
+    const firstId = (rows.at(-1)?.id ?? 0) + 1;
+    const added = windows.map((window, index) => ({ ...window, id: firstId + index }));
+    change([...rows, ...added].slice(0, WINDOWS_MAXIMUM));
   };
-  const replace = (index: number, part: Partial<WindowDraft>) =>
-    change(windows.map((window, at) => (at === index ? { ...window, ...part } : window)));
-  const isFull = windows.length >= WINDOWS_MAXIMUM;
+  /** As the person has left its fields. */
+  const lastIn = (form: HTMLFormElement | null): Window | undefined => {
+    if (form === null || rows.length === 0) return undefined;
+    const [data, index] = [new FormData(form), rows.length - 1];
+    return {
+      startsAt: entered(data, windowField(index, "starts_at")),
+      endsAt: entered(data, windowField(index, "ends_at")),
+    };
+  };
+  const addOne = (last: Window | undefined) => add([last === undefined ? tomorrow() : later(last, 1)]);
+  const repeat = (last: Window | undefined) => {
+    if (last !== undefined) add(Array.from({ length: REPEATED_DAYS }, (_, day) => later(last, day + 1)));
+  };
+  const isFull = rows.length >= WINDOWS_MAXIMUM;
+  const error = errors.of("operating_windows");
   return (
     <fieldset class="choices">
       <legend class="field-label">Operating windows</legend>
       <p class="field-hint">In the time zone of this computer, {Intl.DateTimeFormat().resolvedOptions().timeZone}.</p>
-      {windows.map((window, index) => (
-        <div key={index} class="window-line">
-          <TextField
+      {rows.map(({ id, startsAt, endsAt }, index) => (
+        <div key={id} class="window-line">
+          <Field
+            name={windowField(index, "starts_at")}
             label={`Start ${index + 1}`}
-            type="datetime-local"
-            value={window.starts_at}
-            change={(starts_at) => replace(index, { starts_at })}
-            error={errorAt(index, "starts_at")}
+            kind="datetime-local"
+            value={startsAt}
+            error={errors.of(windowField(index, "starts_at")) ?? errors.of(`operating_windows.${index}`)}
           />
-          <TextField
+          <Field
+            name={windowField(index, "ends_at")}
             label={`End ${index + 1}`}
-            type="datetime-local"
-            value={window.ends_at}
-            change={(ends_at) => replace(index, { ends_at })}
-            error={errorAt(index, "ends_at")}
+            kind="datetime-local"
+            value={endsAt}
+            error={errors.of(windowField(index, "ends_at"))}
           />
           <EndingButton
             className="button button-quiet"
             label={`Remove window ${index + 1}`}
-            press={() => change(windows.filter((_, at) => at !== index))}
+            press={() => change(rows.filter((row) => row.id !== id))}
           >
             <Icon name="close" />
           </EndingButton>
@@ -59,12 +87,22 @@ export function WindowsEditor({ windows, change, error, errorAt }: WindowsEditor
       ))}
       {error === undefined ? null : <FieldError text={error} />}
       <div class="buttons">
-        <button type="button" class="button" disabled={isFull} onClick={add}>
+        <button
+          type="button"
+          class="button"
+          disabled={isFull}
+          onClick={({ currentTarget }) => addOne(lastIn(currentTarget.form))}
+        >
           <Icon name="plus" />
           Add a window
         </button>
-        {last === undefined ? null : (
-          <button type="button" class="button" disabled={isFull} onClick={repeat}>
+        {rows.length === 0 ? null : (
+          <button
+            type="button"
+            class="button"
+            disabled={isFull}
+            onClick={({ currentTarget }) => repeat(lastIn(currentTarget.form))}
+          >
             Repeat the last for {REPEATED_DAYS} days
           </button>
         )}
@@ -73,14 +111,14 @@ export function WindowsEditor({ windows, change, error, errorAt }: WindowsEditor
   );
 }
 
-function tomorrow(): WindowDraft {
+function tomorrow(): Window {
   const start = new Date(daysLater(serviceNow(), 1));
   start.setHours(8, 0, 0, 0);
-  return { starts_at: localText(start), ends_at: localText(new Date(start.getTime() + 8 * HOUR_MS)) };
+  return { startsAt: localText(start), endsAt: localText(new Date(start.getTime() + 8 * HOUR_MS)) };
 }
 
-function later({ starts_at, ends_at }: WindowDraft, days: number): WindowDraft {
-  return { starts_at: shifted(starts_at, days), ends_at: shifted(ends_at, days) };
+function later({ startsAt, endsAt }: Window, days: number): Window {
+  return { startsAt: shifted(startsAt, days), endsAt: shifted(endsAt, days) };
 }
 
 function shifted(local: string, days: number): string {

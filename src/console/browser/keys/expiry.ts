@@ -1,4 +1,4 @@
-import { serviceNow } from "../data/service-clock.ts";
+import { serviceNow } from "../data/request.ts";
 
 const DAY_MS = 86_400_000;
 

@@ -81,8 +81,6 @@ export function Keys() {
       rows={rows}
       keyOf={({ key }) => key.id}
       sort="state"
-      rowHeight="2.75rem"
-      cardHeight="12rem"
       filtering={FILTERING}
       hint="Label, last four, scope"
     >

@@ -2,26 +2,44 @@ import { useState } from "preact/hooks";
 import type * as z from "zod";
 
 import type { apiKeyCreatedSchema, ApiKeyView } from "../../../api/keys.ts";
-import type { ApiKeyScope } from "../../../api/wire/scopes.ts";
-import { invalidate } from "../data/cache.ts";
-import { mayDo } from "../data/session.ts";
-import { useWrite } from "../data/use-write.ts";
-import { ChoiceField, SelectField, TextField } from "../parts/form/fields.tsx";
+import type { ApiKeyScope, ENROLL_SCOPE } from "../../../api/wire/scopes.ts";
+import { mayDo, ownScopes } from "../data/session.ts";
+import { entered, type FieldSpec, type Option } from "../parts/form/fields.tsx";
 import { FormDialog } from "../parts/form/form-dialog.tsx";
-import { useFormErrors } from "../parts/form/form-errors.ts";
 import { ShownOnce } from "../parts/form/shown-once.tsx";
 import { absoluteTime } from "../parts/relative-time.tsx";
-import { type Allowance, allowanceNamed, allowancesOffered, ScopeChoices, scopesOf } from "./allowance.tsx";
-import { isOwn, labelOf } from "./rows.tsx";
-import { type EnrollmentDraft, EnrollmentFields, enrollmentOf, NO_ENROLLMENT } from "./enrollment.tsx";
 import { ENROLLMENT_EXPIRIES, EXPIRIES, expiryOf } from "./expiry.ts";
+import { isOwn, labelOf } from "./rows.tsx";
 
 type CreatedKey = z.output<typeof apiKeyCreatedSchema>;
+
+interface NewKeyProps {
+  readonly keys: readonly ApiKeyView[];
+  close(): void;
+}
 
 /** Creates a key and shows it once. */
 export function NewKeyDialog({ keys, close }: NewKeyProps) {
   const [created, setCreated] = useState<CreatedKey | null>(null);
-  if (created === null) return <KeyForm own={keys.find(isOwn)} made={setCreated} close={close} />;
+  // The key that the person signed in with, if it is listed.
+  const own = keys.find(isOwn);
+  if (created === null) {
+    return (
+      <FormDialog<CreatedKey>
+        title="New key"
+        verb="Create key"
+        initial={{ may: mayDo("robots:setup") ? "robot" : "some" }}
+        fields={fieldsOf}
+        requestOf={(data) => ({ method: "POST", path: "/v1/me/api-keys", body: bodyOf(data) })}
+        topics={["keys"]}
+        done={setCreated}
+        close={close}
+        below={() =>
+          own === undefined ? null : <p class="field-hint">It ends when your own key, {labelOf(own)}, ends.</p>
+        }
+      />
+    );
+  }
   const { api_key: apiKey, label, expires_at: expiresAt } = created;
   return (
     <ShownOnce title={`The key ${label ?? ""}`} text={apiKey} what="key" close={close}>
@@ -34,104 +52,118 @@ export function NewKeyDialog({ keys, close }: NewKeyProps) {
   );
 }
 
-interface NewKeyProps {
-  readonly keys: readonly ApiKeyView[];
-  close(): void;
-}
-
 /** The service's limit in code points; the browser counts UTF-16 units, of which there are at least as many. */
 const LABEL_LENGTH = 256;
 
-const FIELDS = ["label", "scopes", "expires_at", "enrollment.uses", "enrollment.site", "enrollment.region"];
-
-interface KeyFormProps {
-  /** The key that the person signed in with, if it is listed. */
-  readonly own: ApiKeyView | undefined;
-  made(key: CreatedKey): void;
-  close(): void;
+function fieldsOf(data: FormData): readonly FieldSpec[] {
+  const may = entered(data, "may");
+  const isEnrolling = may === "enroll";
+  const hasTime = entered(data, "expires_at") === "at";
+  return [
+    {
+      name: "label",
+      label: "Label",
+      hint: "Who or what will use the key. It shows later which key to revoke.",
+      input: { autofocus: true, required: true, maxLength: LABEL_LENGTH },
+    },
+    { name: "may", label: "It may", kind: "radio", options: allowances() },
+    ...(may === "some" ? [scopesField()] : []),
+    ...(isEnrolling ? ENROLLMENT_FIELDS : []),
+    { name: "expires_at", label: "Expires", kind: "select", options: isEnrolling ? ENROLLMENT_EXPIRIES : EXPIRIES },
+    ...(hasTime ? [TIME_FIELD] : []),
+  ];
 }
 
-function KeyForm({ own: ownKey, made, close }: KeyFormProps) {
-  const [label, setLabel] = useState("");
-  const [allowance, setAllowance] = useState<Allowance>(mayDo("robots:setup") ? "robot" : "some");
-  const [scopes, setScopes] = useState<readonly ApiKeyScope[]>([]);
-  const [enrollment, setEnrollment] = useState<EnrollmentDraft>(NO_ENROLLMENT);
-  const [chosenExpiry, setExpiry] = useState("");
-  const [expiresAt, setExpiresAt] = useState("");
-  const { send, isBusy, problem } = useWrite<CreatedKey>();
-  const isEnrolling = allowance === "enroll";
-  const expiries = isEnrolling ? ENROLLMENT_EXPIRIES : EXPIRIES;
-  const expiry = expiries.some(({ value }) => value === chosenExpiry) ? chosenExpiry : expiries[0].value;
-  const enrolling = isEnrolling ? { enrollment: enrollmentOf(enrollment) } : {};
-  const errors = useFormErrors({ isBusy, problem }, FIELDS, {
-    label: label.trim(),
-    scopes: scopesOf(allowance, scopes),
-    ...enrolling,
-    expires_at: [expiry, expiresAt],
-  });
-  const lacksScope = allowance === "some" && scopes.length === 0;
-  const lacksTime = expiry === "at" && Number.isNaN(Date.parse(expiresAt));
-  const lacksUses = isEnrolling && enrollment.uses === "";
-  const isReady = label.trim() !== "" && !lacksScope && !lacksTime && !lacksUses;
-  const submit = async () => {
-    const created = await send("POST", "/v1/me/api-keys", {
-      label: label.trim(),
-      scopes: scopesOf(allowance, scopes),
-      expires_at: expiryOf(expiry, expiresAt),
-      ...enrolling,
-    });
-    if (created === null) return;
-    invalidate(["keys"]);
-    made(created);
+/** What a new key may do. Offers only what the person's own key allows: the service refuses the rest. */
+function allowances(): readonly Option[] {
+  const mayAll = ownScopes() === null;
+  return [
+    ...(mayDo("robots:setup")
+      ? [{ value: "robot", word: "Register robots", hint: "All that robot-policy-agent needs on a robot." }]
+      : []),
+    // Needs what the key would have, and no key that enrolls robots creates another one.
+    ...(mayAll
+      ? [{ value: "enroll", word: "Enroll robots", hint: "Many new robots, without an approval of each." }]
+      : []),
+    { value: "some", word: "Do what I choose" },
+    ...(mayAll
+      ? [{ value: "everything", word: "Do everything", hint: "For people; creating and revoking keys too." }]
+      : []),
+  ];
+}
+
+/** The scopes of keys, in words. */
+const SCOPES = {
+  "robots:setup": "Register robots",
+  "robots:read": "See robots",
+  "robots:write": "Approve and remove robots",
+  "fleets:write": "Create and change fleets",
+  "fleets:read": "See fleets",
+  "deployments:write": "Deploy and retire",
+  "deployments:read": "See deployments",
+  "api-keys:write": "Create and revoke keys",
+  "api-keys:read": "See keys",
+  "models:read": "See the catalog",
+  "usage:read": "See usage",
+  "audit:read": "See who changed what",
+  "webhooks:write": "Create and delete webhooks",
+  "webhooks:read": "See webhooks",
+} as const satisfies Record<Exclude<ApiKeyScope, typeof ENROLL_SCOPE>, string>;
+
+function scopesField(): FieldSpec {
+  const options = Object.entries(SCOPES)
+    .filter(([scope]) => ownScopes()?.includes(scope) ?? true)
+    .map(([value, word]) => ({ value, word, hint: <span class="mono">{value}</span> }));
+  return { name: "scopes", label: "Scopes", kind: "checkboxes", options, input: { required: true } };
+}
+
+/** The service's limit. */
+const USES_MAXIMUM = 100_000;
+
+/** What a key for enrolments is for. */
+const ENROLLMENT_FIELDS: readonly FieldSpec[] = [
+  {
+    name: "enrollment.uses",
+    label: "Robots at most",
+    hint: "How many may enroll. It never takes over a robot that exists: such an enrolment waits for an approval.",
+    kind: "number",
+    input: { required: true, min: "1", max: String(USES_MAXIMUM), step: "1" },
+  },
+  {
+    name: "enrollment.site",
+    label: "Site",
+    hint: "Leave it empty for what each robot says.",
+    input: { maxLength: 128 },
+  },
+  { name: "enrollment.region", label: "Region", hint: "Leave it empty for what each robot says." },
+];
+
+const TIME_FIELD: FieldSpec = {
+  name: "expires_at.time",
+  label: "Time",
+  hint: "In your time zone.",
+  kind: "datetime-local",
+  input: { required: true },
+};
+
+function bodyOf(data: FormData) {
+  const may = entered(data, "may");
+  const [site, region] = [entered(data, "enrollment.site"), entered(data, "enrollment.region")];
+  const enrollment = {
+    uses: Number(entered(data, "enrollment.uses")),
+    ...(site === "" ? {} : { site }),
+    ...(region === "" ? {} : { region }),
   };
-  return (
-    <FormDialog
-      title="New key"
-      verb="Create key"
-      isReady={isReady}
-      isBusy={isBusy}
-      errors={errors.rest}
-      submit={submit}
-      close={close}
-    >
-      <TextField
-        label="Label"
-        hint="Who or what will use the key. It shows later which key to revoke."
-        value={label}
-        change={setLabel}
-        error={errors.of("label")}
-        input={{ autofocus: true, required: true, maxLength: LABEL_LENGTH }}
-      />
-      <ChoiceField
-        legend="It may"
-        value={allowance}
-        change={(value) => setAllowance(allowanceNamed(value))}
-        error={errors.of("scopes")}
-        options={allowancesOffered()}
-      />
-      {allowance === "some" ? <ScopeChoices chosen={scopes} change={setScopes} /> : null}
-      {isEnrolling ? <EnrollmentFields draft={enrollment} change={setEnrollment} errors={errors} /> : null}
-      <div class="field-pair">
-        <SelectField
-          label="Expires"
-          value={expiry}
-          change={setExpiry}
-          options={expiries}
-          error={expiry === "at" ? undefined : errors.of("expires_at")}
-        />
-        {expiry === "at" ? (
-          <TextField
-            label="Time"
-            hint="In your time zone."
-            type="datetime-local"
-            value={expiresAt}
-            change={setExpiresAt}
-            error={errors.of("expires_at")}
-            input={{ required: true }}
-          />
-        ) : null}
-      </div>
-      {ownKey === undefined ? null : <p class="field-hint">It ends when your own key, {labelOf(ownKey)}, ends.</p>}
-    </FormDialog>
-  );
+  return {
+    label: entered(data, "label"),
+    scopes: scopesOf(may, data),
+    expires_at: expiryOf(entered(data, "expires_at"), entered(data, "expires_at.time")),
+    ...(may === "enroll" ? { enrollment } : {}),
+  };
+}
+
+function scopesOf(may: string, data: FormData): readonly unknown[] | null {
+  if (may === "everything") return null;
+  if (may === "robot") return ["robots:setup"];
+  return may === "enroll" ? ["robots:enroll"] : data.getAll("scopes");
 }

@@ -2,9 +2,7 @@ import { useState } from "preact/hooks";
 import type * as z from "zod";
 
 import type { apiKeyRotatedSchema, ApiKeyView } from "../../../api/keys.ts";
-import { invalidate } from "../data/cache.ts";
-import { useWrite } from "../data/use-write.ts";
-import { SelectField } from "../parts/form/fields.tsx";
+import { entered, type FieldSpec } from "../parts/form/fields.tsx";
 import { FormDialog } from "../parts/form/form-dialog.tsx";
 import { ShownOnce } from "../parts/form/shown-once.tsx";
 import { absoluteTime } from "../parts/relative-time.tsx";
@@ -12,19 +10,23 @@ import { labelOf } from "./rows.tsx";
 
 type Rotated = z.output<typeof apiKeyRotatedSchema>;
 
-/** Seconds. */
-const OVERLAPS = [
-  { value: "0", word: "no longer" },
-  { value: "3600", word: "for an hour" },
-  { value: "86400", word: "for a day" },
-  { value: "604800", word: "for a week" },
+const FIELDS: readonly FieldSpec[] = [
+  {
+    name: "overlap_s",
+    label: "The former key works",
+    kind: "select",
+    options: [
+      { value: "0", word: "no longer" },
+      { value: "3600", word: "for an hour" },
+      { value: "86400", word: "for a day" },
+      { value: "604800", word: "for a week" },
+    ],
+  },
 ];
 
 /** Replaces a key by a new one, and shows that once. */
 export function RotateKey({ apiKey: key, close }: { readonly apiKey: ApiKeyView; close(): void }) {
-  const [overlap, setOverlap] = useState("86400");
   const [rotated, setRotated] = useState<Rotated | null>(null);
-  const { send, isBusy, problem } = useWrite<Rotated>();
   if (rotated !== null) {
     return (
       <ShownOnce title={`The key ${labelOf(rotated)}`} text={rotated.api_key} what="key" close={close}>
@@ -35,27 +37,25 @@ export function RotateKey({ apiKey: key, close }: { readonly apiKey: ApiKeyView;
       </ShownOnce>
     );
   }
-  const submit = async () => {
-    const path = `/v1/me/api-keys/${encodeURIComponent(key.id)}/rotate`;
-    const answer = await send("POST", path, { overlap_s: Number(overlap) });
-    if (answer === null) return;
-    invalidate(["keys"]);
-    setRotated(answer);
-  };
   return (
-    <FormDialog
+    <FormDialog<Rotated>
       title={`Rotate ${labelOf(key)}?`}
       verb="Rotate key"
-      isBusy={isBusy}
-      errors={problem === null ? [] : [problem.detail]}
-      submit={submit}
+      initial={{ overlap_s: "86400" }}
+      fields={() => FIELDS}
+      requestOf={(data) => ({
+        method: "POST",
+        path: `/v1/me/api-keys/${encodeURIComponent(key.id)}/rotate`,
+        body: { overlap_s: Number(entered(data, "overlap_s")) },
+      })}
+      topics={["keys"]}
+      done={setRotated}
       close={close}
     >
       <p>
         A new key with the same scopes takes its place: the keys and logins that were made with it depend on the new one
         from then on. A key that leaked is revoked instead.
       </p>
-      <SelectField label="The former key works" value={overlap} change={setOverlap} options={OVERLAPS} />
     </FormDialog>
   );
 }

@@ -4,7 +4,7 @@ import type * as z from "zod";
 import type { apiKeyListSchema, ApiKeyView } from "../../../api/keys.ts";
 import { relativeTime } from "../../../platform/text/relative-time.ts";
 import { mayDo, sessionView } from "../data/session.ts";
-import { type Data, useData } from "../data/use-data.ts";
+import { type Data, useData } from "../data/query.ts";
 import { RelativeTime } from "../parts/relative-time.tsx";
 import { badgeColumn, type Column, timeColumn } from "../parts/table/columns.tsx";
 import { countedOf, momentOf } from "../parts/text.ts";
@@ -49,7 +49,6 @@ export const COLUMNS: readonly Column<KeyRow>[] = [
     id: "scopes",
     name: "May",
     track: "minmax(4rem, 1.6fr)",
-    isWideOnCard: true,
     cell: ({ key }) => <Allowed apiKey={key} />,
     sortBy: ({ key: { scopes } }) => scopes?.length ?? Number.POSITIVE_INFINITY,
     first: "down",

@@ -3,9 +3,8 @@ import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
 import type { LoginDecided } from "../../../api/logins.ts";
 import type { WaitingLogin } from "../../waiting-login.ts";
-import { request } from "../data/request.ts";
-import { type Answer, useAnswer } from "../data/use-answer.ts";
-import { useWrite } from "../data/use-write.ts";
+import { type Data, useData } from "../data/query.ts";
+import { useWrite } from "../data/write.ts";
 import { ProblemNotice } from "../parts/notice.tsx";
 import { Skeleton } from "../parts/skeleton.tsx";
 import { useLocation } from "../router.ts";
@@ -21,7 +20,7 @@ export function LoginApproval() {
 
 function Approval({ exchange }: { readonly exchange: string }) {
   const path = `/console/logins/${encodeURIComponent(exchange)}`;
-  const login = useAnswer(exchange, (signal) => request<WaitingLogin>("GET", path, { signal }));
+  const login = useData<WaitingLogin>(path, []);
   const { send, isBusy, problem } = useWrite<LoginDecided>();
   const [decided, setDecided] = useState<LoginDecided | null>(null);
   useLayoutEffect(() => {
@@ -55,7 +54,7 @@ function Approval({ exchange }: { readonly exchange: string }) {
 }
 
 interface WaitingProps {
-  readonly login: Answer<WaitingLogin>;
+  readonly login: Data<WaitingLogin>;
   children(login: WaitingLogin): ComponentChildren;
 }
 

@@ -1,15 +1,15 @@
+import type { TargetedSubmitEvent } from "preact";
 import { useLayoutEffect, useState } from "preact/hooks";
 
 import { type Problem, sentence } from "../data/request.ts";
 import { signIn } from "../data/session.ts";
-import { TextField } from "../parts/form/fields.tsx";
+import { entered, Field } from "../parts/form/fields.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { useLocation } from "../router.ts";
 
 /** Exchanges an API key for a session in an HttpOnly cookie. The page does not keep the key. */
 export function SignIn({ isAgain }: { readonly isAgain: boolean }) {
   const { path } = useLocation();
-  const [key, setKey] = useState("");
   const [problem, setProblem] = useState<Problem | null>(null);
   const [isBusy, setBusy] = useState(false);
   useLayoutEffect(() => {
@@ -19,21 +19,17 @@ export function SignIn({ isAgain }: { readonly isAgain: boolean }) {
       document.title = title;
     };
   }, []);
-  const submit = async (event: Event) => {
+  const submit = async (event: TargetedSubmitEvent<HTMLFormElement>) => {
     event.preventDefault();
+    const key = entered(new FormData(event.currentTarget), "api_key");
     // The field stays enabled while busy, so that it keeps the focus.
-    if (isBusy || key.trim() === "") return;
+    if (isBusy || key === "") return;
     setBusy(true);
-    const refused = await signIn(key.trim());
-    setProblem(refused);
+    setProblem(await signIn(key));
     setBusy(false);
   };
-  const change = (changed: string) => {
-    setKey(changed);
-    setProblem(null);
-  };
   return (
-    <form class="alone-sheet" onSubmit={submit}>
+    <form class="alone-sheet" onSubmit={(event) => void submit(event)} onInput={() => setProblem(null)}>
       <h1>Sign in</h1>
       <p class="muted">Robot policy service at {location.host}</p>
       {isAgain ? (
@@ -44,13 +40,12 @@ export function SignIn({ isAgain }: { readonly isAgain: boolean }) {
       {path === "/login" ? (
         <p>A command line on your computer asks to be signed in. Sign in here first, then approve it.</p>
       ) : null}
-      <TextField
+      <Field
+        name="api_key"
+        kind="password"
         label="API key"
-        value={key}
-        change={change}
         error={problem === null ? undefined : messageOf(problem)}
-        type="password"
-        input={{ name: "api_key", autofocus: true, required: true }}
+        input={{ autofocus: true, required: true }}
       />
       <button type="submit" class="button button-main" aria-disabled={isBusy}>
         {isBusy ? "Signing in…" : "Sign in"}

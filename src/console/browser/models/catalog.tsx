@@ -4,11 +4,11 @@ import type * as z from "zod";
 import type { EndpointView } from "../../../api/endpoints.ts";
 import type { FleetEndpointView } from "../../../api/fleet-details.ts";
 import type { checkpointViewSchema, modelListSchema, ModelView } from "../../../api/models.ts";
-import { type Data, useData } from "../data/use-data.ts";
-import { Field, TextField } from "../parts/form/fields.tsx";
+import { type Data, useData } from "../data/query.ts";
+import type { FieldSpec, Option } from "../parts/form/fields.tsx";
 import { RelativeTime } from "../parts/relative-time.tsx";
 import { StatusBadge } from "../parts/status-badge.tsx";
-import { SmallTable } from "../parts/table/small-table.tsx";
+import { SmallTable } from "../parts/table/table.tsx";
 
 export type Checkpoint = z.output<typeof checkpointViewSchema>;
 
@@ -36,56 +36,22 @@ export function checkpointsOf({ checkpoints }: ModelView): readonly Checkpoint[]
   );
 }
 
-interface SubjectFieldProps {
-  readonly value: string;
-  change(value: string): void;
-  readonly error: string | undefined;
-}
-
 /** Chooses a model (its default checkpoint) or a checkpoint. Without the scope to read the catalog it is a text field. */
-export function SubjectField({ value, change, error }: SubjectFieldProps) {
+export function useSubjectField(name: string): FieldSpec {
   const models = useModels();
-  if (models.state === "failed") {
-    const hint = "The slug of a model, or the id of a checkpoint.";
-    return <TextField label="Model" value={value} change={change} error={error} hint={hint} />;
-  }
+  const field = { name, label: "Model", input: { required: true } };
+  if (models.state === "failed") return { ...field, hint: "The slug of a model, or the id of a checkpoint." };
   const list = models.value?.models ?? [];
-  const hint = list.length === 0 && models.state === "ready" ? "The catalog of this service is empty." : undefined;
-  return (
-    <Field
-      label="Model"
-      error={error}
-      hint={hint}
-      control={(wiring) => (
-        <select {...wiring} class="input" value={value} onChange={({ currentTarget }) => change(currentTarget.value)}>
-          <option value="">Choose a model</option>
-          {list.map((model) => (
-            <ModelOptions key={model.slug} model={model} />
-          ))}
-        </select>
-      )}
-    />
-  );
+  const options = [{ value: "", word: "Choose a model" }, ...list.flatMap(optionsOf)];
+  const isEmpty = list.length === 0 && models.state === "ready";
+  return { ...field, kind: "select", options, hint: isEmpty ? "The catalog of this service is empty." : undefined };
 }
 
-function ModelOptions({
-  model: { slug, display_name: displayName, default_checkpoint_id: defaultCheckpointId, checkpoints },
-}: {
-  readonly model: ModelView;
-}) {
-  return (
-    <optgroup label={displayName ?? slug}>
-      <option value={slug}>
-        {slug}
-        {defaultCheckpointId === null || defaultCheckpointId === undefined ? "" : ` (now ${defaultCheckpointId})`}
-      </option>
-      {(checkpoints ?? []).map(({ id }) => (
-        <option key={id} value={id}>
-          {id}
-        </option>
-      ))}
-    </optgroup>
-  );
+function optionsOf(model: ModelView): readonly Option[] {
+  const { slug, default_checkpoint_id: standard, checkpoints } = model;
+  const group = nameOf(model);
+  const word = standard === null || standard === undefined ? slug : `${slug} (now ${standard})`;
+  return [{ value: slug, word, group }, ...(checkpoints ?? []).map(({ id }) => ({ value: id, word: id, group }))];
 }
 
 type Endpoint = Omit<FleetEndpointView, "generation_id">;

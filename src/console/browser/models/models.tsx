@@ -4,13 +4,12 @@ import type { EndpointView } from "../../../api/endpoints.ts";
 import type { ModelView } from "../../../api/models.ts";
 import { axesInWords, textsIn } from "../../../api/words/requirements.ts";
 import { mayDo } from "../data/session.ts";
-import { type Data, useData } from "../data/use-data.ts";
-import { useSettled } from "../data/use-settled.ts";
+import { type Data, useData, useSettled } from "../data/query.ts";
 import { DeployDialog } from "../deployments/deploy.tsx";
 import { PreviewList, usePreview } from "../fleets/preview.tsx";
 import { CopyableText } from "../parts/copy-button.tsx";
 import { DialogButton } from "../parts/form/dialog-button.tsx";
-import { SelectField } from "../parts/form/fields.tsx";
+import { Field } from "../parts/form/fields.tsx";
 import { Loaded, Missing } from "../parts/loaded.tsx";
 import { None } from "../parts/none.tsx";
 import { Facts, Section } from "../parts/page.tsx";
@@ -73,8 +72,6 @@ const COLUMNS: readonly Column<OfferedModel>[] = [
     id: "endpoints",
     name: "Endpoints",
     track: "10rem",
-    isWideOnCard: true,
-    isPlainOnCard: true,
     cell: ({ endpoints }) => <Endpoints endpoints={endpoints} />,
     sortBy: ({ endpoints }) => STATES.indexOf(stateOf(endpoints)),
   },
@@ -117,7 +114,6 @@ export function Models() {
       hrefOf={({ model }) => modelPath(model.slug)}
       sort="name"
       isLoading={!isSettled}
-      cardHeight="8.5rem"
       filtering={FILTERING}
       hint="Name, slug, vendor, checkpoint"
     />
@@ -219,9 +215,9 @@ function Fit({ model }: { readonly model: ModelView }) {
   return (
     <Section title="Robots that can run it">
       {checkpoints.length < 2 ? null : (
-        <SelectField
+        <Field
+          kind="select"
           label="Checkpoint"
-          className="field fit-checkpoint"
           value={chosen.id}
           change={(id) => setParameter("checkpoint", id)}
           options={checkpoints.map(({ id }) => ({

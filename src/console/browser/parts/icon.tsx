@@ -18,7 +18,6 @@ const ICONS = {
   webhooks: `${circle(3.75, 8, 2)}M6 8h7.5m-3-3 3 3-3 3M9 3.5H3.5m5.5 9H3.5`,
   usage: "M2 14h12M4 14V9.5m4 4.5V3m4 11V6.5",
   audit: "M3.5 1.75h9v12.5h-9zM6 5h4M6 8h4m-4 3h2.5",
-  more: "M3 4.5h10M3 8h10M3 11.5h10",
   copy: "M5.5 5.5v-3h8v8h-3m-8-5h8v8h-8z",
   done: "m3 8.5 3.25 3.25L13 4.5",
   close: "m4 4 8 8m0-8-8 8",

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 
 import type { Section } from "../../sections.ts";
-import type { Data } from "../data/use-data.ts";
+import type { Data } from "../data/query.ts";
 import { ProblemNotice, StaleNotice } from "./notice.tsx";
 import { Skeleton } from "./skeleton.tsx";
 

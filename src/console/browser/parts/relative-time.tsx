@@ -1,8 +1,8 @@
 import { useEffect } from "preact/hooks";
 
 import { pastTime, type relativeTime } from "../../../platform/text/relative-time.ts";
-import { isUnreachable } from "../data/liveness.ts";
-import { clockOffsetMs, serviceNow } from "../data/service-clock.ts";
+import { isUnreachable } from "../data/live.ts";
+import { clockOffsetMs, serviceNow } from "../data/request.ts";
 import { createStore, useStore } from "../store.ts";
 import { None } from "./none.tsx";
 

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 
 import type { Section } from "../../sections.ts";
-import type { Data } from "../data/use-data.ts";
+import type { Data } from "../data/query.ts";
 import { Loaded, Missing } from "./loaded.tsx";
 import { Page } from "./page.tsx";
 import { capitalized } from "./text.ts";
@@ -26,7 +26,7 @@ interface ResourcePageProps<T> {
   children(value: T): ComponentChildren;
 }
 
-const LOADING = { state: "loading" } as const;
+const LOADING = { state: "loading", retry() {} } as const;
 
 /** The page of one resource, below the list of its section. */
 export function ResourcePage<T>({ data, section, noun, titleOf, children, ...props }: ResourcePageProps<T>) {

@@ -1,11 +1,11 @@
 import { createStore, useStore } from "../store.ts";
 
 /** Breakpoints: the smallest width in CSS pixels of each. */
-export const WIDTHS = { phone: 0, narrow: 700, medium: 1100, wide: 1400, wall: 2000 } as const;
+export const WIDTHS = { phone: 0, narrow: 700, medium: 1100, wide: 1400 } as const;
 
 export type Width = keyof typeof WIDTHS;
 
-const ORDER: readonly Width[] = ["wall", "wide", "medium", "narrow", "phone"];
+const ORDER: readonly Width[] = ["wide", "medium", "narrow", "phone"];
 const width = createStore<Width>(measure());
 addEventListener("resize", () => width.set(measure()));
 

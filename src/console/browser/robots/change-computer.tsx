@@ -1,11 +1,6 @@
-import { useState } from "preact/hooks";
-
 import type { InstallationView } from "../../../api/installations.ts";
-import { invalidate } from "../data/cache.ts";
-import { useWrite } from "../data/use-write.ts";
-import { TextField } from "../parts/form/fields.tsx";
+import { entered, type FieldSpec } from "../parts/form/fields.tsx";
 import { ChangeDialog, FormDialog } from "../parts/form/form-dialog.tsx";
-import { useFormErrors } from "../parts/form/form-errors.ts";
 import { counted } from "../parts/text.ts";
 import { showToast } from "../parts/toast.tsx";
 
@@ -36,41 +31,36 @@ export function ThawDialog({ robot, path, close }: ChangeProps) {
   );
 }
 
-const TIMES = "5";
+const FIELDS: readonly FieldSpec[] = [
+  {
+    name: "recoveries_remaining",
+    label: "How often",
+    kind: "number",
+    input: { min: "0", max: "100", required: true, autofocus: true },
+  },
+];
 
 /** Lets a robot that was away for long renew its expired credential. */
 export function RecoveryDialog({ robot, path, close }: ChangeProps) {
-  const [times, setTimes] = useState(TIMES);
-  const { send, isBusy, problem } = useWrite<InstallationView>();
-  const errors = useFormErrors({ isBusy, problem }, ["recoveries_remaining"], { recoveries_remaining: times });
-  const allow = async () => {
-    if ((await send("PATCH", path, { recoveries_remaining: Number(times) })) === null) return;
-    invalidate(["robots"]);
-    showToast(`${robot} may recover ${counted(Number(times), "time")}.`);
-    close();
-  };
+  const timesIn = (data: FormData) => Number(entered(data, "recoveries_remaining"));
   return (
-    <FormDialog
+    <FormDialog<InstallationView>
       title={`Let ${robot} recover?`}
       verb="Allow"
-      isReady={times !== ""}
-      isBusy={isBusy}
-      errors={errors.rest}
-      submit={allow}
+      initial={{ recoveries_remaining: "5" }}
+      fields={() => FIELDS}
+      requestOf={(data) => ({ method: "PATCH", path, body: { recoveries_remaining: timesIn(data) } })}
+      topics={["robots"]}
+      done={(_answer, data) => {
+        showToast(`${robot} may recover ${counted(timesIn(data), "time")}.`);
+        close();
+      }}
       close={close}
     >
       <p>
         A robot that was off while its credential expired renews it when it is back. This says how often, and starts the
         time for it now. The robot tries by itself, within minutes.
       </p>
-      <TextField
-        label="How often"
-        type="number"
-        value={times}
-        change={setTimes}
-        error={errors.of("recoveries_remaining")}
-        input={{ min: "0", max: "100", required: true, autofocus: true }}
-      />
     </FormDialog>
   );
 }

@@ -5,7 +5,7 @@ import { isContract } from "../../../api/is-contract.ts";
 import { CopyButton } from "../parts/copy-button.tsx";
 import { None } from "../parts/none.tsx";
 import { Facts } from "../parts/page.tsx";
-import { SmallTable } from "../parts/table/small-table.tsx";
+import { SmallTable } from "../parts/table/table.tsx";
 import { counted, number, withSpaces } from "../parts/text.ts";
 
 type Axis = RobotContract["action_axes"][number];

@@ -3,7 +3,7 @@ import { useMemo } from "preact/hooks";
 import type { InstallationView } from "../../../api/installations.ts";
 import type { RegistrationSummary } from "../../../api/registrations.ts";
 import type { IdentifiedRobotView } from "../../../api/robot-views.ts";
-import { type Data, useData } from "../data/use-data.ts";
+import { type Data, useData } from "../data/query.ts";
 
 /** A robot with the listed parts of its last registration: undefined before they are loaded, null if they cannot be. */
 export interface RegisteredRobot extends IdentifiedRobotView {

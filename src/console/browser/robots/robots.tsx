@@ -8,7 +8,7 @@ import { Labels } from "../parts/labels.tsx";
 import { PendingValue } from "../parts/none.tsx";
 import { RelativeTime } from "../parts/relative-time.tsx";
 import { StatusBadge } from "../parts/status-badge.tsx";
-import { type Column, ID_COLUMN, textColumn, timeColumn } from "../parts/table/columns.tsx";
+import { type Column, textColumn, timeColumn } from "../parts/table/columns.tsx";
 import type { Filtering } from "../parts/table/filter-bar.tsx";
 import { ListPage } from "../parts/table/list-page.tsx";
 import { capitalized, present, withSpaces } from "../parts/text.ts";
@@ -34,15 +34,11 @@ const COLUMNS: readonly Column<RegisteredRobot>[] = [
     id: "state",
     name: "State",
     track: "minmax(8.25rem, 0.8fr)",
-    isPlainOnCard: true,
     cell: (robot) => <Presence robot={robot} />,
     sortBy: (robot) => presenceOf(robot),
   },
   textColumn({ id: "site", name: "Site", track: "minmax(5rem, 0.8fr)" }, ({ site }) => site),
-  textColumn(
-    { id: "type", name: "Type", track: "minmax(9rem, 1.5fr)", isWideOnCard: true, isPlainOnCard: true },
-    (robot) => robot.robot_type_id,
-  ),
+  textColumn({ id: "type", name: "Type", track: "minmax(9rem, 1.5fr)" }, (robot) => robot.robot_type_id),
   textColumn({ id: "region", name: "Region", track: "minmax(6rem, 0.8fr)", from: "medium" }, ({ region }) => region),
   {
     id: "labels",
@@ -71,7 +67,6 @@ const COLUMNS: readonly Column<RegisteredRobot>[] = [
     ({ changedAt }) => changedAt,
   ),
   timeColumn({ id: "created", name: "First registered", track: "8rem", from: "wide" }, ({ created_at: at }) => at),
-  ID_COLUMN,
 ];
 
 const FILTERING: Filtering<RegisteredRobot> = {
@@ -119,7 +114,6 @@ export function Robots() {
       keyOf={({ id }) => id}
       hrefOf={({ name, id }) => robotPath(name, id)}
       sort="name"
-      cardHeight="9.125rem"
       filtering={FILTERING}
       hint="Name, type, site, label, digest"
     />

@@ -1,7 +1,7 @@
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 
-import { forgetAll, invalidateAll } from "../data/cache.ts";
-import { startLive } from "../data/live.ts";
+import { forgetAll, retryAll } from "../data/query.ts";
+import { liveness, startLive } from "../data/live.ts";
 import type { Problem } from "../data/request.ts";
 import { readSession, session, type SessionView } from "../data/session.ts";
 import { LoginApproval } from "../logins/approval.tsx";
@@ -44,7 +44,7 @@ function Content() {
     case "signed-in":
     case "ended": {
       const { state, view } = current;
-      if (path !== "/login") return <SignedIn key={accessOf(view)} view={view} hasEnded={state === "ended"} />;
+      if (path !== "/login") return <SignedIn key={accessOf(view)} hasEnded={state === "ended"} />;
       return <main class="alone">{state === "ended" ? <SignIn isAgain /> : <LoginApproval />}</main>;
     }
   }
@@ -70,20 +70,17 @@ function ServiceUnreachable({ problem }: { readonly problem: Problem }) {
   );
 }
 
-interface SignedInProps {
-  readonly view: SessionView;
-  readonly hasEnded: boolean;
-}
-
 /** The console. When the session ends it is covered, and keeps filled-in forms until the person signs in again. */
-function SignedIn({ view, hasEnded }: SignedInProps) {
-  const sessionId = view.credential?.id ?? "";
-  useEffect(() => (hasEnded ? undefined : startLive(sessionId)), [hasEnded, sessionId]);
-  useEffect(() => (hasEnded ? invalidateAll : undefined), [hasEnded]);
+function SignedIn({ hasEnded }: { readonly hasEnded: boolean }) {
+  useEffect(() => (hasEnded ? undefined : startLive()), [hasEnded]);
+  useEffect(() => (hasEnded ? retryAll : undefined), [hasEnded]);
   useEffect(() => forgetAll, []);
+  // What the pages ask for must be newer than the versions that later ones are compared with.
+  const isStarted = useRef(false);
+  isStarted.current ||= useStore(liveness) !== "connecting";
   return (
     <>
-      <Shell />
+      {isStarted.current ? <Shell /> : null}
       {hasEnded ? <SignInAgain /> : null}
     </>
   );

@@ -1,7 +1,7 @@
 /** The robots on the overview. */
 import { useMemo } from "preact/hooks";
 
-import type { Data } from "../data/use-data.ts";
+import type { Data } from "../data/query.ts";
 import { Bars } from "../parts/bars.tsx";
 import { DigestChip } from "../parts/copy-button.tsx";
 import { Icon } from "../parts/icon.tsx";

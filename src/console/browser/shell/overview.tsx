@@ -1,7 +1,7 @@
 import type { EndpointView } from "../../../api/endpoints.ts";
 import { presenceOf } from "../../../api/words/presence.ts";
 import { mayDo } from "../data/session.ts";
-import { useSettled } from "../data/use-settled.ts";
+import { useSettled } from "../data/query.ts";
 import { useEnrolments } from "../enrolments/enrolments.tsx";
 import { useFleets } from "../fleets/data.ts";
 import { FleetSummary } from "../fleets/fleets.tsx";
@@ -13,16 +13,14 @@ import { Page, Section } from "../parts/page.tsx";
 import { RelativeTime } from "../parts/relative-time.tsx";
 import { Skeleton } from "../parts/skeleton.tsx";
 import { counted } from "../parts/text.ts";
-import { useWidth } from "../parts/use-width.ts";
 import { useRobots } from "../robots/data.ts";
 import { Changes, Contested, NotReady, Offline, Rest, RobotCounts } from "./overview-robots.tsx";
 
 /** Lines of each list; the pages have the rest. */
-const LINES = { wall: 16, wide: 8, medium: 8, narrow: 6, phone: 5 } as const;
+const LINES = 8;
 
 /** `/`: what needs attention, then a summary of robots, fleets and endpoints. */
 export function Overview() {
-  const lines = LINES[useWidth()];
   const { fleets, needs, rows } = useFleets();
   const robots = useRobots();
   const endpoints = useEndpoints();
@@ -34,7 +32,7 @@ export function Overview() {
   if (!isSettled) {
     return (
       <Page title="Overview">
-        <Skeleton lines={lines * 2} what="the overview" />
+        <Skeleton lines={LINES * 2} what="the overview" />
       </Page>
     );
   }
@@ -47,14 +45,14 @@ export function Overview() {
           {mayDo("robots:write") ? <WaitingRobots /> : null}
           <div class="sections overview">
             <Section title="Fleets" note={<a href="/fleets">All fleets</a>}>
-              <Loaded data={fleets} what="the fleets" lines={lines * 2}>
-                {() => <FleetSummary rows={rows} lines={lines} />}
+              <Loaded data={fleets} what="the fleets" lines={LINES * 2}>
+                {() => <FleetSummary rows={rows} lines={LINES} />}
               </Loaded>
             </Section>
             <div class="sections">
               <Section title="Inference endpoints that fail">
                 <Loaded data={endpoints} what="the endpoints" lines={3}>
-                  {({ items }) => <Endpoints endpoints={items} lines={lines} />}
+                  {({ items }) => <Endpoints endpoints={items} />}
                 </Loaded>
               </Section>
               {contested.length === 0 ? null : (
@@ -62,22 +60,22 @@ export function Overview() {
                   title="Names that two computers register"
                   note={<a href="/robots?registration=contested">All</a>}
                 >
-                  <Contested robots={contested} lines={lines} />
+                  <Contested robots={contested} lines={LINES} />
                 </Section>
               )}
               {notReady.length === 0 ? null : (
                 <Section title="Robots that cannot register" note={<a href="/robots?state=not_ready">All</a>}>
-                  <NotReady robots={notReady} lines={lines} />
+                  <NotReady robots={notReady} lines={LINES} />
                 </Section>
               )}
               {offline.length === 0 ? null : (
                 <Section title="Robots that are offline" note={<a href="/robots?state=offline">All</a>}>
-                  <Offline robots={offline} lines={lines} />
+                  <Offline robots={offline} lines={LINES} />
                 </Section>
               )}
               <Section title="Robots that changed last" note={<a href="/robots?sort=-changed">All, by change</a>}>
-                <Loaded data={robots} what="the robots" lines={lines}>
-                  {(list) => <Changes robots={list} lines={lines} />}
+                <Loaded data={robots} what="the robots" lines={LINES}>
+                  {(list) => <Changes robots={list} lines={LINES} />}
                 </Loaded>
               </Section>
             </div>
@@ -106,12 +104,7 @@ function WaitingRobots() {
   );
 }
 
-interface EndpointsProps {
-  readonly endpoints: readonly EndpointView[];
-  readonly lines: number;
-}
-
-function Endpoints({ endpoints, lines }: EndpointsProps) {
+function Endpoints({ endpoints }: { readonly endpoints: readonly EndpointView[] }) {
   const failing = endpoints.filter(({ status }) => status === "unhealthy");
   if (endpoints.length === 0) return <p class="muted">The catalog has no endpoints.</p>;
   if (failing.length === 0) return <p>None; the catalog has {counted(endpoints.length, "endpoint")}.</p>;
@@ -119,7 +112,7 @@ function Endpoints({ endpoints, lines }: EndpointsProps) {
     <>
       <ul class="changes">
         {failing
-          .slice(0, lines)
+          .slice(0, LINES)
           .map(({ checkpoint_id: checkpointId, model_slug: modelSlug, region, since, detail }) => (
             <li key={checkpointId + region}>
               <span class="name-and-mark" data-tone="blocked">
@@ -133,7 +126,7 @@ function Endpoints({ endpoints, lines }: EndpointsProps) {
             </li>
           ))}
       </ul>
-      <Rest count={failing.length - lines} noun="endpoint" />
+      <Rest count={failing.length - LINES} noun="endpoint" />
     </>
   );
 }

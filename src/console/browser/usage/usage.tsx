@@ -2,11 +2,10 @@ import { useMemo } from "preact/hooks";
 
 import type { UsageGrouping, UsageSummary } from "../../../api/usage.ts";
 import { csvLine } from "../../../platform/text/csv.ts";
-import { type Outcome, request } from "../data/request.ts";
-import { serviceNow } from "../data/service-clock.ts";
-import { useAnswer } from "../data/use-answer.ts";
+import { type Outcome, request, serviceNow } from "../data/request.ts";
+import { useQuery } from "../data/query.ts";
 import { modelPath } from "../models/catalog.tsx";
-import { FieldError, SelectField, TextField } from "../parts/form/fields.tsx";
+import { Field, FieldError } from "../parts/form/fields.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Loaded } from "../parts/loaded.tsx";
 import { None } from "../parts/none.tsx";
@@ -14,8 +13,8 @@ import { Facts, Page, Section } from "../parts/page.tsx";
 import { absoluteTime, utcDay } from "../parts/relative-time.tsx";
 import { type Column, countColumn, textColumn } from "../parts/table/columns.tsx";
 import type { Filtering } from "../parts/table/filter-bar.tsx";
-import { EmptyState, FilteredTable } from "../parts/table/filtered-table.tsx";
-import { SmallTable } from "../parts/table/small-table.tsx";
+import { EmptyState, FilteredTable } from "../parts/table/list-page.tsx";
+import { SmallTable } from "../parts/table/table.tsx";
 import { counted, number } from "../parts/text.ts";
 import { robotPath } from "../robots/data.ts";
 import { setParameter, setQuery, useLocation } from "../router.ts";
@@ -76,9 +75,16 @@ export function Usage() {
   const { query } = useLocation();
   const by = query.get("by") === "model" ? "model" : "robot";
   const range = daysAsked(query, serviceNow());
-  const asked = range === null ? "" : [range.first, range.last, by].join(" ");
   // Not asked again on events: the service reads its whole ledger for it.
-  const usage = useAnswer(asked, range === null ? null : (signal) => askUsage(range, by, signal));
+  const usage = useQuery(
+    range === null
+      ? null
+      : {
+          key: ["usage", range.first, range.last, by].join(" "),
+          ask: (signal) => askUsage(range, by, signal),
+          topics: [],
+        },
+  );
   const value = usage.value ?? null;
   return (
     <Page
@@ -106,7 +112,7 @@ export function Usage() {
       ) : (
         <Loaded data={usage} what="the usage" lines={12}>
           {(known) => (
-            <div class="sections usage" aria-busy={usage.isAsking}>
+            <div class="sections usage" aria-busy={usage.state === "ready" && usage.isPrevious}>
               <UsageView usage={known} />
             </div>
           )}
@@ -122,14 +128,26 @@ function Choices({ by }: { readonly by: UsageBy }) {
   const hasDays = query.has("from") || query.has("to");
   return (
     <div class="filters" role="group" aria-label="What to show">
-      <SelectField label="Time" value={hasDays ? CHOSEN_DAYS : timeAsked(query)} options={TIMES} change={chooseTime} />
+      <Field
+        kind="select"
+        label="Time"
+        value={hasDays ? CHOSEN_DAYS : timeAsked(query)}
+        options={TIMES}
+        change={chooseTime}
+      />
       {hasDays ? (
         <>
           <DayField label="First day" parameter="from" />
           <DayField label="Last day" parameter="to" />
         </>
       ) : null}
-      <SelectField label="Group by" value={by} options={GROUPINGS} change={(value) => setParameter("by", value)} />
+      <Field
+        kind="select"
+        label="Group by"
+        value={by}
+        options={GROUPINGS}
+        change={(value) => setParameter("by", value)}
+      />
     </div>
   );
 }
@@ -137,9 +155,9 @@ function Choices({ by }: { readonly by: UsageBy }) {
 function DayField({ label, parameter }: { readonly label: string; readonly parameter: "from" | "to" }) {
   const value = useLocation().query.get(parameter);
   return (
-    <TextField
+    <Field
       label={label}
-      type="date"
+      kind="date"
       // Browsers log a warning for an invalid date.
       value={isDay(value) ? value : ""}
       // An empty one stays in the query: the fields are for days.
@@ -253,7 +271,6 @@ function UsageView({ usage }: { readonly usage: UsageOfDays }) {
           keyOf={({ name }) => name}
           hrefOf={({ name }) => (by === "robot" ? robotPath(name, name) : modelPath(name))}
           sort="-hours"
-          cardHeight="5.5rem"
           filtering={FILTERING}
           hint="Name"
         />

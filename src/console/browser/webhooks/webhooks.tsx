@@ -3,10 +3,9 @@ import type * as z from "zod";
 
 import type { webhookListSchema, webhookTestedSchema, WebhookView } from "../../../api/webhooks.ts";
 import { receiverOf, webhookState } from "../../../api/words/webhooks.ts";
-import { invalidate } from "../data/cache.ts";
+import { invalidate, useData } from "../data/query.ts";
 import { mayDo } from "../data/session.ts";
-import { useData } from "../data/use-data.ts";
-import { useWrite } from "../data/use-write.ts";
+import { useWrite } from "../data/write.ts";
 import { DialogButton } from "../parts/form/dialog-button.tsx";
 import { EndingButton } from "../parts/form/ending-button.tsx";
 import { FieldError } from "../parts/form/fields.tsx";
@@ -61,7 +60,6 @@ export function Webhooks() {
       id: "action",
       name: "Action",
       track: "16rem",
-      isPlainOnCard: true,
       cell: (webhook) => {
         const labelOf = (word: string) => `${word} ${receiverOf(webhook)}`;
         return (
@@ -99,8 +97,6 @@ export function Webhooks() {
       rows={webhooks.value?.items}
       keyOf={({ id }) => id}
       sort="receiver"
-      rowHeight="2.75rem"
-      cardHeight="9rem"
       filtering={FILTERING}
       hint="Receiver, event, id"
     >

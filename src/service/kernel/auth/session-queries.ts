@@ -7,7 +7,7 @@ export type SessionRow = Tables["sessions"];
 
 /** How long a session of the command line lasts. */
 export const SESSION_LIFETIME_MS = 30 * 24 * 60 * 60 * 1000;
-/** How long a console session lasts without requests; an open event stream counts as use. */
+/** How long a console session lasts without requests; a visible page sends one every two seconds. */
 export const CONSOLE_IDLE_MS = 12 * 60 * 60 * 1000;
 
 /** When a console session expires unless it is used again, as ISO 8601. */

@@ -16,25 +16,17 @@ export interface Arrival {
  * the console's own page, and only without an `Authorization` header.
  */
 export function arrivalOf(request: FastifyRequest): Arrival {
-  return { credential: credentialOf(request, isFromConsole), address: clientAddress(request) };
+  return { credential: credentialOf(request), address: clientAddress(request) };
 }
 
-/**
- * As `arrivalOf`, for an EventSource, which cannot send the console's own header. Other sites cannot read the events, because the answer
- * allows no other origin to.
- */
-export function listenerArrivalOf(request: FastifyRequest): Arrival {
-  return { credential: credentialOf(request, isSameOrigin), address: clientAddress(request) };
-}
-
-function credentialOf(request: FastifyRequest, isOwnPage: (request: FastifyRequest) => boolean): Credential | null {
+function credentialOf(request: FastifyRequest): Credential | null {
   const { authorization } = request.headers;
   if (authorization !== undefined) {
     const token = bearerToken(authorization);
     return token === null ? null : { kind: "bearer", token };
   }
   const token = readConsoleCookie(request);
-  return token !== null && isOwnPage(request) ? { kind: "console", token } : null;
+  return token !== null && isFromConsole(request) ? { kind: "console", token } : null;
 }
 
 /** Used when a proxy sends something that is not an address, such as `unknown` (RFC 7239, 6.2). */

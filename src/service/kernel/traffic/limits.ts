@@ -4,7 +4,7 @@ import type { FairQueueLimits } from "./fair-queue.ts";
 /** Limits of the service by their name in the configuration; `store.waiting` and those of enrolments are not configurable. */
 export type Limit =
   | `rate_limit.${keyof RateLimits}`
-  | `limits.${"connections" | "connections_of_address" | "waiting_requests" | "streams"}`
+  | `limits.${"connections" | "connections_of_address" | "waiting_requests"}`
   | `limits.in_flight_mib.${"organization" | "all"}`
   | `enrolments.${"starts" | "waiting" | "wrong_codes"}`
   | "store.waiting";

@@ -18,7 +18,6 @@ import { violations } from "./axe.ts";
 
 const DESK = { viewport: { width: 1280, height: 800 }, colorScheme: "light" } as const;
 const PHONE = { viewport: { width: 390, height: 844 }, colorScheme: "dark", isMobile: true, hasTouch: true } as const;
-const WALL = { viewport: { width: 2560, height: 1440 }, colorScheme: "dark" } as const;
 /** Width of a desk display zoomed to 400 % (WCAG 2.2, 1.4.10). */
 const NARROW_PIXELS = 320;
 
@@ -54,8 +53,6 @@ const EMPTY_PAGES: readonly PageCase[] = [
   ["/nowhere/robots", /^No such page/],
 ];
 const PAGES = [...FULL_PAGES, ...EMPTY_PAGES];
-/** The wall display differs from the desk only in width: the gate checks the overview and one table. */
-const WALL_PAGES = isLong ? PAGES : PAGES.slice(0, 2);
 
 /** A demo with a webhook, and with a computer that waits for approval. */
 async function startFull(): Promise<DemoService> {
@@ -71,7 +68,6 @@ describeConsole("accessibility", startFull, (demo) => {
   describe.each([
     ["desk", DESK, PAGES],
     ["phone", PHONE, isLong ? PAGES : FULL_PAGES],
-    ["wall display", WALL, WALL_PAGES],
   ])("%s", (_display, options, pages) => {
     let window: Window;
     beforeAll(async () => {

@@ -166,8 +166,6 @@ describeConsole("enrolments", startWithRegion, (running) => {
     await page.keyboard.type("arm-16");
     await page.keyboard.press("Enter");
     await dialog.getByText("At most 256 characters.").waitFor();
-    await dialog.getByRole("button", { name: "Cancel" }).click();
-    expect(await page.getByLabel("Region").getAttribute("aria-invalid")).toBe("true");
   });
 
   it("unknown code → says so; key without the scope → cannot see enrolments or robots", async () => {

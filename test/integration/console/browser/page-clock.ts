@@ -3,11 +3,13 @@ import type { Page } from "playwright-core";
 /** Replaces the clock of the page, and hides the service's clock by removing the Date header. Use a window of the test's own. */
 export async function takeClock(page: Page): Promise<void> {
   await page.clock.install();
-  await page.route("**/v1/**", async (route) => {
-    const response = await route.fetch();
-    const { date: _date, ...headers } = response.headers();
-    await route.fulfill({ response, headers });
-  });
+  for (const path of ["**/v1/**", "**/console/versions"]) {
+    await page.route(path, async (route) => {
+      const response = await route.fetch();
+      const { date: _date, ...headers } = response.headers();
+      await route.fulfill({ response, headers });
+    });
+  }
 }
 
 /** Pauses the clock of the page, this much later than now. */

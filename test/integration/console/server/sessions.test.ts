@@ -421,7 +421,7 @@ describe("session cookie", () => {
     const { ask } = await scene();
     const rebound = { ...FROM_CONSOLE, host: "evil.example", origin: "http://evil.example" };
     expect((await ask("GET", "/v1/robots", rebound)).status).toBe(401);
-    expect((await ask("GET", "/console/events", rebound)).status).toBe(401);
+    expect((await ask("GET", "/console/versions", rebound)).status).toBe(401);
   });
 
   it("other origin → no CORS headers, so it cannot read answers or add headers", async () => {
@@ -433,7 +433,7 @@ describe("session cookie", () => {
       "access-control-request-method": "POST",
       "access-control-request-headers": "x-robot-policy-console",
     };
-    for (const path of ["/v1/robots", "/v1/me/api-keys", "/console/session", "/console/events", "/"]) {
+    for (const path of ["/v1/robots", "/v1/me/api-keys", "/console/session", "/console/versions", "/"]) {
       for (const { headers } of [await ask("OPTIONS", path, preflight), await ask("GET", path, { origin, cookie })]) {
         expect(Object.keys(headers).filter((name) => name.startsWith("access-control"))).toEqual([]);
       }

@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { beyondSpec, operations } from "../../../../src/api/api.ts";
 import type { Operation } from "../../../../src/api/wire/operation.ts";
 import { isForPage, consoleMethodsAt } from "../../../../src/console/server/console-paths.ts";
-import { chooseEncoding, pageHeaders } from "../../../../src/console/server/serve-files.ts";
+import { acceptsGzip, pageHeaders } from "../../../../src/console/server/files.ts";
 import { bearerToken } from "../../../../src/service/kernel/auth/authenticate.ts";
 import { readBody } from "../../../../src/service/kernel/http/body.ts";
 import { clientAddress, isSameOrigin, readConsoleCookie } from "../../../../src/service/kernel/http/arrival.ts";
@@ -81,12 +81,11 @@ const REQUESTS = OPERATIONS.flatMap(([name, { query, request }]) =>
 );
 
 const requestIdOf = createRequestId(testMachine.random);
-const FILE = { br: null, gzip: null };
 
 /** Everything that processes a client's input before an operation does. */
 const CHECKS: Readonly<Record<string, (text: string) => unknown>> = {
   "the Authorization header": (text) => bearerToken(text),
-  "the Accept-Encoding header": (text) => chooseEncoding(text, FILE),
+  "the Accept-Encoding header": (text) => acceptsGzip(text),
   "the Accept header": (text) => isForPage("GET", "/", text),
   "the Cookie header": (text) =>
     readConsoleCookie({ protocol: "https", host: "localhost:8080", headers: { cookie: text } }),

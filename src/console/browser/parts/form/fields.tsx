@@ -3,43 +3,167 @@ import { useId } from "preact/hooks";
 
 import { Icon } from "../icon.tsx";
 
-/** Attributes that connect a control with its label, hint and error. */
-interface Wiring {
-  readonly id: string;
-  readonly "aria-describedby": string | undefined;
-  readonly "aria-invalid": "true" | undefined;
+export interface Option {
+  readonly value: string;
+  readonly word: string;
+  readonly hint?: ComponentChildren;
+  /** Of options with the same group, one after the other. */
+  readonly group?: string;
 }
 
-interface FieldProps {
+interface InputAttributes {
+  readonly autofocus?: boolean;
+  readonly required?: boolean;
+  readonly maxLength?: number;
+  readonly min?: string;
+  readonly max?: string;
+  readonly step?: string;
+  readonly placeholder?: string;
+  readonly rows?: number;
+}
+
+/** A field of a form, which reads what is entered from the document, by name. */
+export interface FieldSpec {
+  /** The path of its value in the body, so that errors of the service find it: `selection.selector.site`. */
+  readonly name: string;
   readonly label: string;
   readonly hint?: ComponentChildren;
-  readonly error?: string | undefined;
-  readonly className?: string;
-  control(wiring: Wiring): ComponentChildren;
+  readonly kind?:
+    | "text"
+    | "password"
+    | "number"
+    | "search"
+    | "date"
+    | "datetime-local"
+    | "area"
+    | "select"
+    | "radio"
+    | "checkboxes";
+  /** Of a choice; the suggestions of a text. */
+  readonly options?: readonly Option[];
+  readonly input?: InputAttributes;
 }
 
-export function Field({ label, hint, error, className = "field", control }: FieldProps) {
+interface FieldProps extends Omit<FieldSpec, "name"> {
+  readonly name?: string;
+  /** What it holds at first; with `change`, at any time. */
+  readonly value?: string;
+  /** For a field outside of a form, such as a filter. */
+  change?(value: string): void;
+  readonly error?: string | undefined;
+}
+
+export function Field(props: FieldProps) {
+  const { kind = "text", name, label, hint, options = [], input = {}, value = "", change, error } = props;
   const id = useId();
-  const hintId = `${id}-hint`;
-  const errorId = `${id}-error`;
-  const described = [error === undefined ? "" : errorId, hint === undefined ? "" : hintId].join(" ").trim();
+  if (kind === "radio" || kind === "checkboxes") return <Choices {...props} kind={kind} id={id} />;
+  const described = [error === undefined ? "" : `${id}-error`, hint === undefined ? "" : `${id}-hint`];
+  const attributes = {
+    ...input,
+    id,
+    name,
+    class: "input",
+    "aria-describedby": described.join(" ").trim() || undefined,
+    "aria-invalid": error === undefined ? undefined : ("true" as const),
+    onInput: ({ currentTarget }: TargetedInputEvent<HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement>) =>
+      change?.(currentTarget.value),
+    ...(change === undefined ? { defaultValue: value } : { value }),
+  };
+  const list = options.length === 0 ? undefined : `${id}-list`;
   return (
-    <div class={className}>
+    <div class="field">
       <label class="field-label" for={id}>
         {label}
       </label>
-      {control({
-        id,
-        "aria-describedby": described === "" ? undefined : described,
-        "aria-invalid": error === undefined ? undefined : "true",
-      })}
-      {error === undefined ? null : <FieldError id={errorId} text={error} />}
+      {kind === "select" ? (
+        <select {...attributes}>
+          <Options options={options} chosen={value} />
+        </select>
+      ) : kind === "area" ? (
+        <textarea {...attributes} spellcheck={false} />
+      ) : (
+        // JSX would need a literal `type`: its types differ for each kind of input.
+        h("input", { autocomplete: "off", spellcheck: false, list, ...attributes, type: kind })
+      )}
+      {list === undefined || kind === "select" ? null : (
+        <datalist id={list}>
+          <Options options={options} chosen="" />
+        </datalist>
+      )}
+      {error === undefined ? null : <FieldError id={`${id}-error`} text={error} />}
       {hint === undefined ? null : (
-        <p class="field-hint" id={hintId}>
+        <p class="field-hint" id={`${id}-hint`}>
           {hint}
         </p>
       )}
     </div>
+  );
+}
+
+function Options({ options, chosen }: { readonly options: readonly Option[]; readonly chosen: string }) {
+  const groups = [...Map.groupBy(options, ({ group }) => group)];
+  return (
+    <>
+      {groups.map(([group, members]) => {
+        const list = members.map(({ value, word }) => (
+          <option key={value} value={value} selected={value === chosen}>
+            {word}
+          </option>
+        ));
+        return group === undefined ? (
+          list
+        ) : (
+          <optgroup key={group} label={group}>
+            {list}
+          </optgroup>
+        );
+      })}
+    </>
+  );
+}
+
+interface ChoicesProps extends FieldProps {
+  readonly kind: "radio" | "checkboxes";
+  readonly id: string;
+}
+
+/** Radio buttons, or checkboxes side by side where there is room. */
+function Choices({ kind, id, name = id, label, options = [], value, error }: ChoicesProps) {
+  return (
+    <fieldset
+      class={kind === "radio" ? "choices" : "choices choices-many"}
+      aria-describedby={error === undefined ? undefined : `${id}-error`}
+    >
+      <legend class="field-label">{label}</legend>
+      {options.map((option) => (
+        <label key={option.value} class="choice">
+          <input
+            type={kind === "radio" ? "radio" : "checkbox"}
+            name={name}
+            value={option.value}
+            defaultChecked={option.value === value}
+          />
+          <span>{option.word}</span>
+          {option.hint === undefined ? null : <span class="field-hint">{option.hint}</span>}
+        </label>
+      ))}
+      {error === undefined ? null : <FieldError id={`${id}-error`} text={error} />}
+    </fieldset>
+  );
+}
+
+interface CheckboxProps {
+  readonly label: string;
+  readonly checked: boolean;
+  change(checked: boolean): void;
+}
+
+export function Checkbox({ label, checked, change }: CheckboxProps) {
+  return (
+    <label class="choice">
+      <input type="checkbox" checked={checked} onChange={({ currentTarget }) => change(currentTarget.checked)} />
+      <span>{label}</span>
+    </label>
   );
 }
 
@@ -52,174 +176,8 @@ export function FieldError({ id, text }: { readonly id?: string; readonly text: 
   );
 }
 
-interface InputAttributes {
-  readonly name?: string;
-  readonly autofocus?: boolean;
-  readonly required?: boolean;
-  readonly maxLength?: number;
-  readonly min?: string;
-  readonly max?: string;
-  readonly step?: string;
-  readonly placeholder?: string;
-  /** Id of a datalist. */
-  readonly list?: string;
-}
-
-interface TextFieldProps extends Omit<FieldProps, "control"> {
-  readonly value: string;
-  change(value: string): void;
-  readonly type?: "text" | "password" | "number" | "search" | "date" | "datetime-local";
-  readonly input?: InputAttributes;
-}
-
-export function TextField({ value, change, type = "text", input = {}, ...field }: TextFieldProps) {
-  return (
-    <Field
-      {...field}
-      control={(wiring) =>
-        // JSX would need a literal `type`: its types differ for each kind of input.
-        h("input", {
-          autocomplete: "off",
-          spellcheck: false,
-          ...input,
-          ...wiring,
-          type,
-          class: "input",
-          value,
-          onInput: ({ currentTarget }: TargetedInputEvent<HTMLInputElement>) => change(currentTarget.value),
-        })
-      }
-    />
-  );
-}
-
-interface TextAreaFieldProps extends Omit<FieldProps, "control"> {
-  readonly value: string;
-  change(value: string): void;
-  readonly rows: number;
-}
-
-export function TextAreaField({ value, change, rows, ...field }: TextAreaFieldProps) {
-  return (
-    <Field
-      {...field}
-      control={(wiring) => (
-        <textarea
-          {...wiring}
-          class="input"
-          rows={rows}
-          spellcheck={false}
-          value={value}
-          onInput={({ currentTarget }) => change(currentTarget.value)}
-        />
-      )}
-    />
-  );
-}
-
-export interface Option {
-  readonly value: string;
-  readonly word: string;
-}
-
-interface SelectFieldProps extends Omit<FieldProps, "control"> {
-  readonly value: string;
-  change(value: string): void;
-  readonly options: readonly Option[];
-}
-
-export function SelectField({ value, change, options, ...field }: SelectFieldProps) {
-  return (
-    <Field
-      {...field}
-      control={(wiring) => (
-        <select {...wiring} class="input" value={value} onChange={({ currentTarget }) => change(currentTarget.value)}>
-          {options.map((option) => (
-            <option key={option.value} value={option.value}>
-              {option.word}
-            </option>
-          ))}
-        </select>
-      )}
-    />
-  );
-}
-
-interface CheckboxProps {
-  readonly label: string;
-  readonly hint?: ComponentChildren;
-  readonly checked: boolean;
-  change(checked: boolean): void;
-}
-
-export function Checkbox({ label, hint, checked, change }: CheckboxProps) {
-  return (
-    <label class="choice">
-      <input type="checkbox" checked={checked} onChange={({ currentTarget }) => change(currentTarget.checked)} />
-      <span>{label}</span>
-      {hint === undefined ? null : <span class="field-hint">{hint}</span>}
-    </label>
-  );
-}
-
-interface ChoiceFieldProps {
-  readonly legend: string;
-  readonly value: string;
-  change(value: string): void;
-  readonly options: readonly (Option & { readonly hint?: string })[];
-  readonly error?: string | undefined;
-}
-
-/** Radio buttons. */
-export function ChoiceField({ legend, value, change, options, error }: ChoiceFieldProps) {
-  const name = useId();
-  return (
-    <fieldset class="choices" aria-describedby={error === undefined ? undefined : `${name}-error`}>
-      <legend class="field-label">{legend}</legend>
-      {options.map((option) => (
-        <label key={option.value} class="choice">
-          <input
-            type="radio"
-            name={name}
-            value={option.value}
-            checked={option.value === value}
-            onChange={() => change(option.value)}
-          />
-          <span>{option.word}</span>
-          {option.hint === undefined ? null : <span class="field-hint">{option.hint}</span>}
-        </label>
-      ))}
-      {error === undefined ? null : <FieldError id={`${name}-error`} text={error} />}
-    </fieldset>
-  );
-}
-
-interface CheckboxesFieldProps<Value extends string> {
-  readonly legend: string;
-  readonly chosen: readonly Value[];
-  change(chosen: readonly Value[]): void;
-  readonly options: readonly { readonly value: Value; readonly word: string; readonly hint?: ComponentChildren }[];
-}
-
-/** Checkboxes, side by side where there is room. */
-export function CheckboxesField<Value extends string>({
-  legend,
-  chosen,
-  change,
-  options,
-}: CheckboxesFieldProps<Value>) {
-  return (
-    <fieldset class="choices choices-many">
-      <legend class="field-label">{legend}</legend>
-      {options.map(({ value, word, hint }) => (
-        <Checkbox
-          key={value}
-          label={word}
-          hint={hint}
-          checked={chosen.includes(value)}
-          change={(isChosen) => change(isChosen ? [...chosen, value] : chosen.filter((each) => each !== value))}
-        />
-      ))}
-    </fieldset>
-  );
+/** What is entered in a field, without the blanks around it. */
+export function entered(data: FormData, name: string): string {
+  const value = data.get(name);
+  return typeof value === "string" ? value.trim() : "";
 }

@@ -1,8 +1,5 @@
-import { useRef } from "preact/hooks";
-
 import type { ValidationError } from "../../../../api/wire/errors.ts";
 import { type Problem, sentence } from "../../data/request.ts";
-import type { Write } from "../../data/use-write.ts";
 
 /** Errors of a refused form: by field, and the rest. */
 export interface FormErrors {
@@ -11,55 +8,29 @@ export interface FormErrors {
   readonly rest: readonly string[];
 }
 
-/** The content of the form as it was refused, and now, with the member names of the body. */
-interface Drafts {
-  readonly refused: unknown;
-  readonly now: unknown;
-}
-
-const UNCHANGED: Drafts = { refused: null, now: null };
-
 /**
- * Assigns the service's validation errors to the fields of a form. Leaves out errors of parts that have changed since.
+ * Assigns the service's validation errors to the fields of a form. Leaves out those of fields that have changed since.
  *
- * @param fields paths in the body that the form has fields for.
+ * @param names of the fields: paths in the body.
  */
 export function formErrors(
   problem: Problem | null,
-  fields: readonly string[],
-  { refused, now }: Drafts = UNCHANGED,
+  names: readonly string[],
+  isUnchanged: (name: string) => boolean = () => true,
 ): FormErrors {
   if (problem === null) return { of: () => undefined, rest: [] };
   if (problem.kind !== "invalid") return { of: () => undefined, rest: [problem.detail] };
-  const told = new Map<string, string[]>();
+  const byName = new Map<string, string[]>();
   const rest: string[] = [];
   for (const finding of problem.findings) {
-    const path = pathOf(finding);
-    if (partAt(refused, finding) !== partAt(now, finding)) continue;
-    const field = nearestField(path, fields);
-    if (field === undefined) rest.push(path === "" ? messageOf(finding) : `${path}: ${messageOf(finding)}`);
-    else told.set(field, [...(told.get(field) ?? []), path === field ? messageOf(finding) : inputAndMessage(finding)]);
+    const path = finding.loc.slice(1).join(".");
+    const name = nearestField(path, names);
+    if (name === undefined) rest.push(path === "" ? messageOf(finding) : `${path}: ${messageOf(finding)}`);
+    else if (isUnchanged(name)) {
+      byName.set(name, [...(byName.get(name) ?? []), path === name ? messageOf(finding) : inputAndMessage(finding)]);
+    }
   }
-  return { of: (path) => joined(told.get(path) ?? []), rest };
-}
-
-/**
- * The service's validation errors for a form, each until the person changes the refused value.
- *
- * @param fields paths in the body that the form has fields for.
- * @param draft the current content of the form, with the member names of the body.
- */
-export function useFormErrors(
-  { isBusy, problem }: Pick<Write<unknown>, "isBusy" | "problem">,
-  fields: readonly string[],
-  draft: unknown,
-): FormErrors {
-  const sent = useRef(draft);
-  const refusal = useRef({ problem, draft });
-  if (refusal.current.problem !== problem) refusal.current = { problem, draft: sent.current };
-  // The person may change the form while a request runs.
-  if (!isBusy) sent.current = draft;
-  return formErrors(problem, fields, { refused: refusal.current.draft, now: draft });
+  return { of: (name) => joined(byName.get(name) ?? []), rest };
 }
 
 /** Most errors shown for one field. */
@@ -95,18 +66,4 @@ function nearestField(path: string, fields: readonly string[]): string | undefin
   const above = fields.filter((field) => path === field || path.startsWith(`${field}.`));
   above.sort((left, right) => right.length - left.length);
   return above[0];
-}
-
-function pathOf({ loc }: ValidationError): string {
-  return loc.slice(1).join(".");
-}
-
-/** The value at the finding's location, as JSON; undefined if there is none. */
-function partAt(draft: unknown, { loc }: ValidationError): string | undefined {
-  let part = draft;
-  for (const key of loc.slice(1)) {
-    if (typeof part !== "object" || part === null) return undefined;
-    part = Object.entries(part).find(([name]) => name === String(key))?.[1];
-  }
-  return JSON.stringify(part);
 }

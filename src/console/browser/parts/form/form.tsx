@@ -1,61 +1,113 @@
 import type { ComponentChildren } from "preact";
-import { useCallback, useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 
-import { session } from "../../data/session.ts";
-import { useLeaveGuard } from "../../router.ts";
-import { useStore } from "../../store.ts";
-import { Dialog } from "./dialog.tsx";
+import type { Write as Method } from "../../data/request.ts";
+import { useWrite } from "../../data/write.ts";
+import { useUnsaved } from "../../router.ts";
 import { useFocusKept } from "./ending-button.tsx";
+import { Field, type FieldSpec } from "./fields.tsx";
+import { type FormErrors, formErrors } from "./form-errors.ts";
+
+/** What the fields hold at first, by name. */
+export type Initial = Readonly<Record<string, string>>;
+
+export interface ChangeRequest {
+  readonly method: Method;
+  readonly path: string;
+  readonly body?: unknown;
+}
+
+export interface FormState<T> {
+  readonly initial: Initial;
+  /** What is entered. */
+  readonly data: FormData;
+  readonly isBusy: boolean;
+  change(data: FormData): void;
+  /** @returns the answer; null if it failed, which `errorsOf` then tells. */
+  send(request: ChangeRequest, sent: FormData): Promise<T | null>;
+  /** Errors of the last request, each until the person changes the refused value. */
+  errorsOf(names: readonly string[]): FormErrors;
+}
+
+export function useForm<T>(initial: Initial = {}): FormState<T> {
+  const { send, isBusy, problem } = useWrite<T>();
+  const [data, change] = useState(() => dataOf(initial));
+  const refused = useRef(data);
+  return {
+    initial,
+    data,
+    isBusy,
+    change,
+    send({ method, path, body }, sent) {
+      refused.current = sent;
+      change(sent);
+      return send(method, path, body);
+    },
+    errorsOf: (names) => formErrors(problem, names, (name) => isSame(name, refused.current, data)),
+  };
+}
+
+function dataOf(initial: Initial): FormData {
+  const data = new FormData();
+  for (const [name, value] of Object.entries(initial)) data.set(name, value);
+  return data;
+}
+
+/** Whether the field holds the same, and those below it do. */
+function isSame(name: string, before: FormData, now: FormData): boolean {
+  const [was, is] = [before, now].map((data) =>
+    JSON.stringify([...data].filter(([key]) => key === name || key.startsWith(`${name}.`))),
+  );
+  return was === is;
+}
 
 interface FormProps {
+  readonly form: Pick<FormState<unknown>, "change">;
   /** Leaves the validation to the service. */
   readonly noValidate?: boolean;
   /** Whether what is entered is worth a question before it is lost. */
   readonly isGuarded?: boolean;
-  submit(): void;
-  /** Called before the person leaves the page: closes the dialog around the form. */
-  leaving?(): void;
+  /** Receives what is entered at that time. */
+  submit(data: FormData): void;
   readonly children: ComponentChildren;
 }
 
-/** A form that asks before a link or the Back button loses what was entered. */
-export function Form({ noValidate = false, isGuarded = true, submit, leaving, children }: FormProps) {
+/** A form for whose content the browser asks before a link loses it. */
+export function Form({ form, noValidate = false, isGuarded = true, submit, children }: FormProps) {
   const [isEdited, setEdited] = useState(false);
-  const [leave, setLeave] = useState<(() => void) | null>(null);
-  const guard = useCallback((wanted: () => void) => setLeave(() => wanted), []);
-  const form = useFocusKept<HTMLFormElement>();
-  // A dialog would cover the one that signs in again.
-  const isSignedIn = useStore(session).state === "signed-in";
-  useLeaveGuard(isGuarded && isEdited ? guard : null);
-  const onSubmit = (event: Event) => {
-    event.preventDefault();
-    submit();
-  };
-  const stay = () => setLeave(null);
-  const discard = () => {
-    setEdited(false);
-    stay();
-    leaving?.();
-    leave?.();
-  };
+  const element = useFocusKept<HTMLFormElement>();
+  useUnsaved(isGuarded && isEdited);
+  return (
+    <form
+      ref={element}
+      class="form"
+      noValidate={noValidate}
+      onSubmit={(event) => {
+        event.preventDefault();
+        submit(new FormData(event.currentTarget));
+      }}
+      onInput={({ currentTarget }) => {
+        setEdited(true);
+        form.change(new FormData(currentTarget));
+      }}
+    >
+      {children}
+    </form>
+  );
+}
+
+interface FieldsProps {
+  readonly form: Pick<FormState<unknown>, "initial">;
+  readonly fields: readonly FieldSpec[];
+  readonly errors: FormErrors;
+}
+
+export function Fields({ form, fields, errors }: FieldsProps) {
   return (
     <>
-      <form ref={form} class="form" noValidate={noValidate} onSubmit={onSubmit} onInput={() => setEdited(true)}>
-        {children}
-      </form>
-      {leave === null || !isSignedIn ? null : (
-        <Dialog title="Leave without saving?" close={stay}>
-          <p>What you entered will be lost.</p>
-          <div class="buttons">
-            <button type="button" class="button" onClick={stay}>
-              Stay
-            </button>
-            <button type="button" class="button button-danger" onClick={discard}>
-              Leave
-            </button>
-          </div>
-        </Dialog>
-      )}
+      {fields.map((field) => (
+        <Field key={field.name} {...field} value={form.initial[field.name] ?? ""} error={errors.of(field.name)} />
+      ))}
     </>
   );
 }

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 
-import { useLeaveGuard } from "../../router.ts";
+import { useUnsaved } from "../../router.ts";
 import { CopyButton } from "../copy-button.tsx";
 import { Notice } from "../notice.tsx";
 import { Dialog } from "./dialog.tsx";
@@ -22,7 +22,7 @@ interface ShownOnceProps {
 export function ShownOnce({ title, text, what, close, children }: ShownOnceProps) {
   const [isRefused, setRefused] = useState(false);
   const refuse = () => setRefused(true);
-  useLeaveGuard(refuse);
+  useUnsaved(true);
   return (
     <Dialog title={title} close={refuse} stays>
       {children}

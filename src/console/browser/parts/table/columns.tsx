@@ -15,13 +15,9 @@ export interface Column<Row> {
   readonly name: string;
   /** A grid track such as "minmax(8rem, 2fr)", never sized by its content: each row is a grid of its own. */
   readonly track: string;
-  /** The smallest width that shows it. With "phone" it is on the card too. */
+  /** The smallest width that shows it. */
   readonly from?: Width;
   readonly align?: "end";
-  /** Full width, below the rest of the card. */
-  readonly isWideOnCard?: boolean;
-  /** Without its name on the card, such as a state. */
-  readonly isPlainOnCard?: boolean;
   cell(row: Row): ComponentChildren;
   /** The sort key; null comes last in both directions. Without it the column is not sortable. */
   sortBy?(row: Row): string | number | null;
@@ -57,7 +53,7 @@ type Named<Row> = Pick<Column<Row>, "track"> & Partial<Column<Row>>;
 
 export function badgeColumn<Row>(own: Named<Row>, stateOf: (row: Row) => string): Column<Row> {
   const cell = (row: Row) => <StatusBadge status={stateOf(row)} />;
-  return { id: "state", name: "State", isPlainOnCard: true, cell, sortBy: stateOf, ...own };
+  return { id: "state", name: "State", cell, sortBy: stateOf, ...own };
 }
 
 /** The public key of a computer, cut to the width of the column. */
@@ -89,16 +85,8 @@ export function actionColumn<Row>(
       </EndingButton>
     );
   };
-  return { id: "action", name: "Action", track, isPlainOnCard: true, cell };
+  return { id: "action", name: "Action", track, cell };
 }
-
-export const ID_COLUMN: Column<{ readonly id: string }> = {
-  id: "id",
-  name: "Id",
-  track: "17rem",
-  from: "wall",
-  cell: ({ id }) => <span class="mono over">{id}</span>,
-};
 
 export function newestFirst<Row extends { readonly created_at?: Text }>(rows: readonly Row[]): readonly Row[] {
   return [...rows].sort((left, right) => (momentOf(right.created_at) ?? 0) - (momentOf(left.created_at) ?? 0));

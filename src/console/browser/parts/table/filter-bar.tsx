@@ -3,9 +3,8 @@ import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { visible } from "../../../../platform/text/visible.ts";
 import { setParameter, setQuery, useLocation } from "../../router.ts";
 import { EndingButton } from "../form/ending-button.tsx";
-import { SelectField, TextField } from "../form/fields.tsx";
+import { Field } from "../form/fields.tsx";
 import { compareTexts, number } from "../text.ts";
-import { useWidth } from "../use-width.ts";
 
 /** A filter for rows. Its id is its name in the URL. */
 export interface Filter<Row> {
@@ -64,18 +63,10 @@ interface FilterBarProps<Row> extends Pick<Filtering<Row>, "filters"> {
 /** A search field and filters, kept in the URL. The space for the number of matches is reserved, so that nothing moves. */
 export function FilterBar<Row>({ rows, matching, noun, hint, filters }: FilterBarProps<Row>) {
   const { query } = useLocation();
-  const isFiltered = filters.some(({ id }) => query.has(id));
-  const isFiltering = query.has("q") || isFiltered;
-  const isPhone = useWidth() === "phone";
-  // Unfolded for a filter in the URL. "All" in the last one must not fold away its own field.
-  const isUnfolded = useRef(false);
-  if (isFiltered) isUnfolded.current = true;
+  const isFiltering = query.has("q") || filters.some(({ id }) => query.has(id));
   const [clearings, setClearings] = useState(0);
   const isOffered = ({ isRare, id, valuesOf }: Filter<Row>) =>
     isRare !== true || query.has(id) || rows.some((row) => valuesOf(row).length > 0);
-  const selects = filters
-    .filter(isOffered)
-    .map((filter) => <FilterSelect key={filter.id} filter={filter} rows={rows} />);
   const clear = () => {
     setQuery((query) => {
       for (const id of ["q", ...filters.map((filter) => filter.id)]) query.delete(id);
@@ -99,14 +90,9 @@ export function FilterBar<Row>({ rows, matching, noun, hint, filters }: FilterBa
           ) : null}
         </div>
       </div>
-      {isPhone ? (
-        <details class="filters-more" open={isUnfolded.current}>
-          <summary>Filters</summary>
-          <div class="filters">{selects}</div>
-        </details>
-      ) : (
-        selects
-      )}
+      {filters.filter(isOffered).map((filter) => (
+        <FilterSelect key={filter.id} filter={filter} rows={rows} />
+      ))}
     </form>
   );
 }
@@ -126,9 +112,9 @@ function SearchField({ label, hint }: { readonly label: string; readonly hint: s
     timer.current = setTimeout(() => setParameter("q", value.trim()), SEARCH_DELAY_MS);
   };
   return (
-    <TextField
+    <Field
       label={label}
-      type="search"
+      kind="search"
       value={text}
       change={change}
       input={{ placeholder: hint, maxLength: SEARCH_LENGTH }}
@@ -140,7 +126,9 @@ function FilterSelect<Row>({ filter, rows }: { readonly filter: Filter<Row>; rea
   const { id, label } = filter;
   const chosen = useLocation().query.get(id) ?? "";
   const options = useMemo(() => optionsOf(filter, rows, chosen), [rows, chosen]);
-  return <SelectField label={label} value={chosen} options={options} change={(value) => setParameter(id, value)} />;
+  return (
+    <Field kind="select" label={label} value={chosen} options={options} change={(value) => setParameter(id, value)} />
+  );
 }
 
 function optionsOf<Row>({ valuesOf, wordOf = (value) => value }: Filter<Row>, rows: readonly Row[], chosen: string) {

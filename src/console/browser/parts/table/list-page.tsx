@@ -2,13 +2,13 @@ import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
 
 import type { Section } from "../../../sections.ts";
-import type { Data } from "../../data/use-data.ts";
+import type { Data } from "../../data/query.ts";
 import { useLocation } from "../../router.ts";
 import { ProblemNotice, StaleNotice } from "../notice.tsx";
 import { Page } from "../page.tsx";
 import { capitalized, number } from "../text.ts";
-import { useFiltered } from "./filter-bar.tsx";
-import { EmptyState, FilteredTable, type FilteredTableProps } from "./filtered-table.tsx";
+import { FilterBar, type Filtering, useFiltered } from "./filter-bar.tsx";
+import { Table, type TableProps } from "./table.tsx";
 
 /** Historical rows: rarely needed, but in time the majority. */
 export interface Archive<Row> {
@@ -17,6 +17,14 @@ export interface Archive<Row> {
   contains(row: Row): boolean;
   /** False while the rows are without these, because the current ones are shown. */
   readonly isLoaded: boolean;
+}
+
+interface FilteredTableProps<Row> extends TableProps<Row> {
+  readonly filtering: Filtering<Row>;
+  /** If the rows are a subset: "retired". */
+  readonly which?: string;
+  /** Placeholder of the search: what it looks through. */
+  readonly hint: string;
 }
 
 interface ListProps<Row> extends FilteredTableProps<Row> {
@@ -130,5 +138,41 @@ function View({ word, show, count, isShown }: ViewProps) {
     <a href={`${path}?${query.toString()}`.replace(/\?$/, "")} aria-current={isShown ? "true" : undefined}>
       {capitalized(word)} <span class="count">{count === null ? "" : number(count)}</span>
     </a>
+  );
+}
+
+/** A table with a search and filters above it. */
+export function FilteredTable<Row>({ filtering, which, hint, ...props }: FilteredTableProps<Row>) {
+  const { rows, noun, isLoading = false } = props;
+  const matching = useFiltered(rows, filtering);
+  const sought = which === undefined ? noun : `${which} ${noun}`;
+  return (
+    <>
+      <FilterBar rows={rows} matching={matching.length} noun={noun} hint={hint} filters={filtering.filters} />
+      {rows.length === 0 && !isLoading ? (
+        <p class="muted">There is no {sought}.</p>
+      ) : matching.length === 0 && !isLoading ? (
+        <EmptyState title={`No ${sought} matches`}>
+          <p>Remove a filter, or shorten the search.</p>
+        </EmptyState>
+      ) : (
+        <Table {...props} rows={matching} />
+      )}
+    </>
+  );
+}
+
+interface EmptyStateProps {
+  readonly title: string;
+  readonly children: ComponentChildren;
+}
+
+/** Stands in for an empty list: says what would be here and how to get it. */
+export function EmptyState({ title, children }: EmptyStateProps) {
+  return (
+    <div class="empty">
+      <h2>{title}</h2>
+      {children}
+    </div>
   );
 }

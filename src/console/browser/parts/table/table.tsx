@@ -1,11 +1,12 @@
+import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 
-import { useLocation } from "../../router.ts";
+import { setParameter, useLocation } from "../../router.ts";
+import { Icon } from "../icon.tsx";
 import { capitalized, counted, number } from "../text.ts";
 import { useWidth, WIDTHS } from "../use-width.ts";
 import type { Column } from "./columns.tsx";
-import { readSort, sortRows } from "./sort.ts";
-import { Heading, SortSelect } from "./table-sort.tsx";
+import { readSort, type Sort, sortRows } from "./sort.ts";
 
 export interface TableProps<Row> {
   /** For screen readers; the plural of the noun unless given. */
@@ -21,10 +22,6 @@ export interface TableProps<Row> {
   readonly sort?: string;
   /** Shows placeholder rows. */
   readonly isLoading?: boolean;
-  /** Of a usual row, if its cells have two lines or a button. */
-  readonly rowHeight?: string;
-  /** Height of a card on a phone. */
-  readonly cardHeight?: string;
 }
 
 /** Rows rendered at first; a button shows more, so that a list of 100,000 rows still opens. */
@@ -32,11 +29,11 @@ const ROWS_SHOWN = 1000;
 const LOADING_ROWS = 12;
 
 /**
- * A table, sorted by the URL, with as many columns as fit; on a phone each row is a card. All shown rows are in the document, so that
- * the browser's search and screen readers reach them; CSS skips the layout of rows outside the viewport.
+ * A table, sorted by the URL, with the columns that fit; on a phone it scrolls sideways. All shown rows are in the document, so that the
+ * browser's search and screen readers reach them; CSS skips the layout of rows outside the viewport.
  */
 export function Table<Row>(props: TableProps<Row>) {
-  const { columns, rows, noun, isLoading = false, rowHeight, cardHeight } = props;
+  const { columns, rows, noun, isLoading = false } = props;
   const width = useWidth();
   const [limit, setLimit] = useState(ROWS_SHOWN);
   const { query } = useLocation();
@@ -44,39 +41,34 @@ export function Table<Row>(props: TableProps<Row>) {
   const sort = readSort(query.get("sort"), columns) ?? readSort(props.sort, columns);
   const shown = useMemo(() => columns.filter(({ from = "phone" }) => WIDTHS[width] >= WIDTHS[from]), [columns, width]);
   const sorted = useMemo(() => sortRows(rows, sort), [rows, sort?.column, sort?.direction]);
-  const variables = {
-    "--columns": shown.map(({ track }) => track).join(" "),
-    ...(rowHeight === undefined ? {} : { "--row-height": rowHeight }),
-    ...(cardHeight === undefined ? {} : { "--card-height": cardHeight }),
-  };
-  const isPhone = width === "phone";
+  const caption = props.caption ?? capitalized(`${noun}s`);
   return (
     <>
-      {isPhone ? <SortSelect columns={shown} sort={sort} standard={props.sort} /> : null}
-      <table
-        role="table"
-        class="table"
-        style={variables}
-        data-cards={isPhone ? "" : undefined}
-        aria-busy={isLoading}
-        aria-rowcount={rows.length + 1}
-      >
-        <caption class="visually-hidden">{props.caption ?? capitalized(`${noun}s`)}</caption>
-        <thead role="rowgroup">
-          <tr role="row">
-            {shown.map((column) => (
-              <Heading key={column.id} column={column} sort={sort} standard={props.sort} isStatic={isPhone} />
-            ))}
-          </tr>
-        </thead>
-        <tbody role="rowgroup">
-          {isLoading
-            ? Array.from({ length: LOADING_ROWS }, (_, index) => <LoadingRow key={index} columns={shown} />)
-            : sorted
-                .slice(0, limit)
-                .map((row) => <BodyRow key={props.keyOf(row)} row={row} columns={shown} hrefOf={props.hrefOf} />)}
-        </tbody>
-      </table>
+      <div class="table-scroll" {...(width === "phone" ? { tabIndex: 0, role: "group", "aria-label": caption } : {})}>
+        <table
+          role="table"
+          class="table"
+          style={{ "--columns": shown.map(({ track }) => track).join(" ") }}
+          aria-busy={isLoading}
+          aria-rowcount={rows.length + 1}
+        >
+          <caption class="visually-hidden">{caption}</caption>
+          <thead role="rowgroup">
+            <tr role="row">
+              {shown.map((column) => (
+                <Heading key={column.id} column={column} sort={sort} standard={props.sort} />
+              ))}
+            </tr>
+          </thead>
+          <tbody role="rowgroup">
+            {isLoading
+              ? Array.from({ length: LOADING_ROWS }, (_, index) => <LoadingRow key={index} columns={shown} />)
+              : sorted
+                  .slice(0, limit)
+                  .map((row) => <BodyRow key={props.keyOf(row)} row={row} columns={shown} hrefOf={props.hrefOf} />)}
+          </tbody>
+        </table>
+      </div>
       {sorted.length > limit ? (
         <p class="table-more">
           {number(limit)} of {counted(sorted.length, noun)}.{" "}
@@ -100,9 +92,8 @@ function BodyRow<Row>({ row, columns, hrefOf }: RowProps<Row>) {
   return useMemo(
     () => (
       <tr role="row">
-        {columns.map((column, index) => {
-          const { id, name, align, isWideOnCard = false, isPlainOnCard = false } = column;
-          const content = column.cell(row);
+        {columns.map(({ id, align, cell }, index) => {
+          const content = cell(row);
           return index === 0 ? (
             <th key={id} role="rowheader" scope="row">
               {hrefOf === undefined ? (
@@ -114,13 +105,7 @@ function BodyRow<Row>({ row, columns, hrefOf }: RowProps<Row>) {
               )}
             </th>
           ) : (
-            <td
-              key={id}
-              role="cell"
-              data-name={isPlainOnCard ? undefined : name}
-              data-align={align}
-              data-wide={isWideOnCard ? "" : undefined}
-            >
+            <td key={id} role="cell" data-align={align}>
               {content}
             </td>
           );
@@ -140,5 +125,67 @@ function LoadingRow<Row>({ columns }: Pick<RowProps<Row>, "columns">) {
         </td>
       ))}
     </tr>
+  );
+}
+
+interface HeadingProps<Row> {
+  readonly column: Column<Row>;
+  readonly sort: Sort<Row> | null;
+  readonly standard: string | undefined;
+}
+
+/** The heading of a column; a button if the column is sortable. */
+function Heading<Row>({ column: { id, name, align, sortBy, first }, sort, standard }: HeadingProps<Row>) {
+  const direction = sort?.column.id === id ? sort.direction : null;
+  if (sortBy === undefined) {
+    return (
+      <th role="columnheader" scope="col" data-align={align}>
+        <span class="table-head">{name}</span>
+      </th>
+    );
+  }
+  const isDownNext = direction === null ? first === "down" : direction === "up";
+  const next = isDownNext ? `-${id}` : id;
+  return (
+    <th
+      role="columnheader"
+      scope="col"
+      data-align={align}
+      aria-sort={direction === null ? undefined : direction === "up" ? "ascending" : "descending"}
+    >
+      <button type="button" class="table-head" onClick={() => setParameter("sort", next === standard ? "" : next)}>
+        {name}
+        {direction === null ? null : <Icon name={direction} />}
+      </button>
+    </th>
+  );
+}
+
+interface SmallTableProps {
+  /** For screen readers. */
+  readonly label: string;
+  readonly heads: readonly string[];
+  readonly className?: string;
+  readonly children: ComponentChildren;
+}
+
+/** A simple table inside a page. If it is wider than the page, it scrolls sideways, by the keyboard too. */
+export function SmallTable({ label, heads, className = "", children }: SmallTableProps) {
+  return (
+    <div class={`scroll-x ${className}`} tabIndex={0} role="group" aria-label={label}>
+      <table class="plain-table">
+        <caption class="visually-hidden">{label}</caption>
+        <thead>
+          <tr>
+            {heads.map((head) => (
+              <th key={head} scope="col">
+                {head}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>{children}</tbody>
+      </table>
+    </div>
   );
 }

@@ -3,7 +3,7 @@ import { DatabaseSync } from "node:sqlite";
 import { Kysely } from "kysely";
 import { expect, it, onTestFinished } from "vitest";
 
-import { fleetsMark } from "../../../../../src/service/changes.ts";
+import { fleetChanges, readChanges } from "../../../../../src/service/changes.ts";
 import { listDeployments } from "../../../../../src/service/deployments/queries.ts";
 import { findInstallationOf } from "../../../../../src/service/identity/installations.ts";
 import { migrate } from "../../../../../src/service/kernel/store/migrator.ts";
@@ -26,7 +26,12 @@ const QUERIES: readonly (readonly [name: string, index: string, run: (store: Kys
   ["deployments of a robot", "deployments_by_robot", list({ current: false, robotId: "rob" })],
   ["current deployments, first page", "deployments_current_in_order", list({ current: true })],
   ["current deployments, next page", "deployments_current_in_order", list({ current: true }, "dep_1")],
-  ["generations that fleets wait for", "generations_awaited", (store) => fleetsMark(store, "org", 0)],
+  ["generations that fleets wait for", "generations_awaited", (store) => fleetChanges(store, "org", 0)],
+  [
+    "changes in an organization",
+    "audit_log_of_people",
+    (store) => readChanges(store, "org", { nowMs: 0, onlineWindowMs: 1 }),
+  ],
   [
     "last period of a robot",
     "deployments_by_robot",

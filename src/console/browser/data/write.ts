@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 
-import { useLeaveGuard } from "../router.ts";
+import { useUnsaved } from "../router.ts";
 import { type Problem, request, type Write as Method } from "./request.ts";
 import { sessionEnded } from "./session.ts";
 
@@ -14,13 +14,13 @@ export interface Write<T> {
 }
 
 /**
- * Sends writes to the service. While one runs, the page cannot be left: that would lose its answer, such as an error or a key that is
- * shown only once.
+ * Sends writes to the service. While one runs, the browser asks before the page is left: that would lose its answer, such as an error or
+ * a key that is shown only once.
  */
 export function useWrite<T>(): Write<T> {
   const [problem, setProblem] = useState<Problem | null>(null);
   const [isBusy, setBusy] = useState(false);
-  useLeaveGuard(isBusy ? stay : null);
+  useUnsaved(isBusy);
   const send = async (method: Method, path: string, body?: unknown) => {
     if (isBusy) return null;
     setBusy(true);
@@ -38,8 +38,6 @@ export function useWrite<T>(): Write<T> {
   };
   return { isBusy, problem, send };
 }
-
-function stay(): void {}
 
 /** A write without an answer may have taken effect. */
 function withUnknownOutcome(problem: Problem): Problem {
