@@ -17,9 +17,10 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   manifest: ["documents", "hardware", "api", "platform"],
   agent: ["installer", "cli", "access", "client", "documents", "hardware", "look", "manifest", "api", "platform"],
   installer: ["access", "client", "documents", "look", "manifest", "api", "platform"],
-  operator: ["cli", "access", "client", "documents", "look", "manifest", "api", "platform"],
+  views: ["api", "platform"],
+  operator: ["cli", "access", "client", "documents", "look", "manifest", "views", "api", "platform"],
   service: ["cli", "client", "documents", "look", "manifest", "api", "platform"],
-  console: ["api", "platform"],
+  console: ["views", "api", "platform"],
 };
 
 /** Folders of `service` that put it together, and may import all of its folders and mount the console. */

@@ -1,0 +1,91 @@
+/**
+ * What operators see of each resource, said once for the terminal and the browser: columns, filters, facts, states, needs and consequences.
+ * This file has the kinds of values; each front end renders every kind in its own way (operator/lists/shown.ts, console/browser/parts/
+ * shown.tsx). Pure: no terminal, no document, no clock.
+ */
+
+/** A value to show. Texts may hold anything that a client sent: the front ends make them harmless. Null and "" are nothing. */
+export type Shown = string | number | null | Time | State | Digest | Labels;
+
+/** A time in ISO 8601: when something happened, or when it ends or begins. */
+export interface Time {
+  readonly kind: "past" | "future";
+  readonly at: string;
+}
+
+/** A state in words, such as "offline". */
+export interface State {
+  readonly kind: "state";
+  readonly state: string;
+  /** Since when, ISO 8601. */
+  readonly since?: string | null;
+  /** Why, as a sentence. */
+  readonly reason?: string | null;
+}
+
+/** A digest: `sha256:` and 64 hexadecimal digits. */
+export interface Digest {
+  readonly kind: "digest";
+  readonly digest: string;
+}
+
+export interface Labels {
+  readonly kind: "labels";
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+type Text = string | null | undefined;
+
+/** When something happened. */
+export function past(at: Text): Time | null {
+  return at === null || at === undefined ? null : { kind: "past", at };
+}
+
+/** When something ends or begins, or did. */
+export function future(at: Text): Time | null {
+  return at === null || at === undefined ? null : { kind: "future", at };
+}
+
+export function digest(value: Text): Digest | null {
+  return value === null || value === undefined ? null : { kind: "digest", digest: value };
+}
+
+export interface Column<Item> {
+  /** In lower case: the header in the terminal, and the name for `--columns` and for `?sort=`. */
+  readonly name: string;
+  readonly show: (item: Item) => Shown;
+  /** What the list is sorted by in place of the shown value; null comes last. */
+  readonly sortKey?: (item: Item) => string | number | null;
+  /** The smallest screen that shows it; "asked": only where it is asked for by name. By default all. */
+  readonly from?: "medium" | "wide" | "asked";
+  /** How much room a text gets beside the others; 1 by default. */
+  readonly weight?: number;
+}
+
+/** One way to choose among the items: a flag of `list`, and a drop-down of the page. */
+export interface Filter<Item> {
+  readonly name: string;
+  /** The item's values; it may have several, or none. */
+  readonly valuesOf: (item: Item) => readonly string[];
+}
+
+/** One line of `show`, and of the page of the resource. Without a value it is left out. */
+export type Fact = readonly [name: string, value: Shown];
+
+/** A resource. */
+export interface View<Item> {
+  /** "robot" */
+  readonly noun: string;
+  readonly columns: readonly Column<Item>[];
+  readonly filters: readonly Filter<Item>[];
+  readonly factsOf: (item: Item) => readonly Fact[];
+  /** The heading of an empty list, without a full stop. */
+  readonly empty: string;
+}
+
+/** Something that an operator has to look after: why, and what to do. */
+export interface Need {
+  readonly reason: string;
+  /** "" where there is nothing to do but wait. */
+  readonly action: string;
+}
