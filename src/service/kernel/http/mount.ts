@@ -162,7 +162,8 @@ export function route(
       const { principal, headers } = admission;
       reply.headers(headers);
       const requester = principal?.organizationId ?? readClientAddress(arrival.address).site;
-      const inFlight = traffic.begin(requester, bodyBytesOf(request), reply.raw);
+      const isChange = operation.method !== "GET";
+      const inFlight = traffic.begin(requester, isChange, bodyBytesOf(request), reply.raw);
       if ("status" in inFlight) {
         request.refusedOwner = principal;
         return send(reply, inFlight);
@@ -176,7 +177,7 @@ export function route(
       if (admitted === null) throw new Error(`A request was not admitted to ${operation.method} ${operation.path}`);
       const { inFlight } = admitted;
       const answered = await inFlight.work(() => answerWhileValid(request, admitted));
-      const full = inFlight.answer(lengthOf(answered), operation.method !== "GET");
+      const full = inFlight.answer(lengthOf(answered));
       return send(reply, full ?? answered);
     },
     ...(onRefused === undefined

@@ -65,8 +65,8 @@ export interface HttpLimits {
   readonly connections: number;
   /** Per address; an IPv6 /48 counts as one. */
   readonly connectionsOfAddress: number;
-  /** Running and waiting requests, of one organization and of all. */
-  readonly requests: Required<FairQueueLimits>;
+  /** Running and waiting requests, of one organization and of all: those that read, and those that may change something. */
+  readonly requests: Readonly<Record<"reads" | "changes", Required<FairQueueLimits>>>;
   /** How long requests in flight may take once the service stops. */
   readonly drainTimeoutMs: number;
 }
@@ -85,7 +85,10 @@ export const HTTP_LIMITS: HttpLimits = {
   // One for each robot of such a site, and room for other clients.
   connections: 12_000,
   connectionsOfAddress: 12_000,
-  // One organization never has all places: requests of others run beside its 64, and 64 share a commit.
-  requests: { ownAtOnce: 64, allAtOnce: 256, own: 10_000, all: 20_000 },
+  // Few of one organization at a time, so that others wait for few: reads for connections of the store. Changes share a commit.
+  requests: {
+    reads: { ownAtOnce: 4, allAtOnce: 64, own: 10_000, all: 20_000 },
+    changes: { ownAtOnce: 16, allAtOnce: 256, own: 10_000, all: 20_000 },
+  },
   drainTimeoutMs: 10_000,
 };

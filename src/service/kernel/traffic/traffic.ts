@@ -21,8 +21,10 @@ export interface Traffic {
   /**
    * Counts the body of a request before it is read, until the request is handled and answered. Bodies and answers beyond the limit are
    * refused, so that slow clients cannot exhaust memory: the parsed form of a body takes a multiple of its bytes.
+   *
+   * @param isChange whether the request may change something. Then it must be answered even without room.
    */
-  begin(requester: string, bodyBytes: number, response: ServerResponse): RequestInFlight | Answer;
+  begin(requester: string, isChange: boolean, bodyBytes: number, response: ServerResponse): RequestInFlight | Answer;
 }
 
 /** One request and its answer. */
@@ -32,17 +34,17 @@ export interface RequestInFlight {
   /**
    * Counts an answer of this size in place of the body.
    *
-   * @param isChange whether the answer reports a change. Then it must be sent even without room.
    * @returns a refusal when there is no room.
    */
-  answer(bytes: number, isChange: boolean): Answer | null;
+  answer(bytes: number): Answer | null;
 }
 
 export function createTraffic(
   { inFlightBytes, requests }: Pick<HttpLimits, "inFlightBytes" | "requests">,
   limitMet: (limit: Limit) => void,
 ): Traffic {
-  const queue = createFairQueue(requests);
+  const reads = createFairQueue(requests.reads);
+  const changes = createFairQueue(requests.changes);
   /** Bytes in flight by requester, and of all. */
   const bytesOf = new Map<string, number>();
   let allBytes = 0;
@@ -69,7 +71,7 @@ export function createTraffic(
   }
 
   return {
-    begin(requester, bodyBytes, response) {
+    begin(requester, isChange, bodyBytes, response) {
       let counted = 0;
       let isWorking = false;
 
@@ -95,7 +97,7 @@ export function createTraffic(
         async work(job) {
           isWorking = true;
           try {
-            const worked = await queue.run(requester, job);
+            const worked = await (isChange ? changes : reads).run(requester, job);
             if (worked !== null) return worked;
             limitMet("limits.waiting_requests");
             return TOO_MANY_WAIT;
@@ -104,7 +106,7 @@ export function createTraffic(
             if (response.destroyed && counted > 0) release();
           }
         },
-        answer(bytes, isChange) {
+        answer(bytes) {
           if (counted > 0) release();
           if (bytes <= SMALL_ANSWER_BYTES) return null;
           const full = isChange ? null : refusal(requester, bytes);

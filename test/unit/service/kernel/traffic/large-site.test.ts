@@ -29,7 +29,7 @@ describe("the default limits, for a site of 10,000 robots", () => {
     const { begin } = createTraffic(HTTP_LIMITS, () => {});
     const response = new ServerResponse(new IncomingMessage(new Socket()));
     response.setMaxListeners(0);
-    const requests = every(() => begin("org_1", BODY_BYTES, response));
+    const requests = every(() => begin("org_1", true, BODY_BYTES, response));
     const working = requests.map(async (request) =>
       "status" in request ? "refused" : request.work(async () => "done"),
     );

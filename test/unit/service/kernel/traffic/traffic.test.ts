@@ -13,8 +13,8 @@ const newResponse = () => new ServerResponse(new IncomingMessage(new Socket()));
 function scene(limits: Partial<HttpLimits> = {}) {
   const met: string[] = [];
   const { begin } = createTraffic({ ...HTTP_LIMITS, ...limits }, (limit) => void met.push(limit));
-  const request = (requester: string, bodyBytes = 0, response = newResponse()) => {
-    const inFlight = begin(requester, bodyBytes, response);
+  const request = (requester: string, bodyBytes = 0, isChange = false, response = newResponse()) => {
+    const inFlight = begin(requester, isChange, bodyBytes, response);
     return isAnswer(inFlight) ? null : { ...inFlight, leave: () => response.destroy().emit("close") };
   };
   return { met, request };
@@ -22,7 +22,9 @@ function scene(limits: Partial<HttpLimits> = {}) {
 
 describe("work", () => {
   it("beyond what may wait of one requester is refused, others are not", async () => {
-    const { request, met } = scene({ requests: { ...HTTP_LIMITS.requests, ownAtOnce: 1, own: 1 } });
+    const { request, met } = scene({
+      requests: { ...HTTP_LIMITS.requests, reads: { ...HTTP_LIMITS.requests.reads, ownAtOnce: 1, own: 1 } },
+    });
     const work = async (requester: string) => request(requester)?.work(async () => "done");
     const answers = await Promise.all(["a", "a", "a", "b"].map(work));
     expect(answers).toEqual(["done", "done", expect.objectContaining({ status: 503 }), "done"]);
@@ -64,7 +66,7 @@ describe("bytes in flight", () => {
 
   it("are not counted of a request whose client left before it began", () => {
     const { request } = scene(limits);
-    request("a", 10, newResponse().destroy());
+    request("a", 10, false, newResponse().destroy());
     expect(request("a", 10)).not.toBeNull();
   });
 
@@ -84,8 +86,8 @@ describe("bytes in flight", () => {
     const bytes = 20 * 1024;
     const { request } = scene({ inFlightBytes: { own: bytes, all: 10 * bytes } });
     const answer = (isChange: boolean) => {
-      const one = request("a");
-      return { refusal: one?.answer(bytes, isChange)?.status ?? null, leave: one?.leave };
+      const one = request("a", 0, isChange);
+      return { refusal: one?.answer(bytes)?.status ?? null, leave: one?.leave };
     };
     const first = answer(false);
     expect([first.refusal, answer(false).refusal, answer(true).refusal]).toEqual([null, 429, null]);
