@@ -71,8 +71,14 @@ export function fleetDetailsConformance({ target, it, itOnce }: Tests): void {
       await untilFleet(client, fleet, { status: "ready", robots: { registered: 2, ready: 1, waiting: 1 } });
       const { members, waiting } = await detailsOf(client, fleet);
       expect(members).toMatchObject([
-        { robot: "arm-1", state: "ready", reason: null },
-        { robot: "arm-2", state: "waiting", waiting_for: "robot", reason: expect.stringContaining("offline") },
+        { robot: "arm-1", status: "online", state: "ready", reason: null },
+        {
+          robot: "arm-2",
+          status: "offline",
+          state: "waiting",
+          waiting_for: "robot",
+          reason: expect.stringMatching(/offline/),
+        },
       ]);
       expect(waiting).toEqual({ endpoint: 0, window: 0, peak: 0, robot: 1 });
       await second?.heartbeat();

@@ -164,6 +164,11 @@ export function loginsConformance({ target, it, itOnce }: Tests): void {
       await client.call("getSession");
     });
 
+    it("end the session with an API key → refused, the key still works", async ({ client }) => {
+      expect((await client.send("endSession")).status).toBe(403);
+      await client.call("getSession");
+    });
+
     it("account → working keys with their count, newest first", async ({ client }) => {
       const before = await client.call("getAccount");
       const { id } = await client.call("createApiKey", { body: { label: "k" } });

@@ -107,6 +107,12 @@ export function removalConformance({ it, itOnce }: Tests): void {
     });
   });
 
+  it("remove, rename with a robot's own credential → 403", async ({ client }) => {
+    const computer = client.as((await enroll(client)).token);
+    expect(await reasonOf(computer, "removeRobot", at("arm-1"))).toEqual([403, "scope"]);
+    expect(await reasonOf(computer, "renameRobot", { ...at("arm-1"), body: { name: "b" } })).toEqual([403, "scope"]);
+  });
+
   describe("renaming robots", () => {
     it("rename → id, computer and fleets stay; the computer registers with the new name", async ({ client }) => {
       const computer = await enroll(client);
