@@ -88,7 +88,7 @@ export const HTTP_LIMITS: HttpLimits = {
   // Few of one organization at a time, so that others wait for few: reads for connections of the store. Changes share a commit.
   requests: {
     reads: { ownAtOnce: 4, allAtOnce: 64, own: 10_000, all: 20_000 },
-    changes: { ownAtOnce: 16, allAtOnce: 256, own: 10_000, all: 20_000 },
+    changes: { ownAtOnce: 48, allAtOnce: 256, own: 10_000, all: 20_000 },
   },
   drainTimeoutMs: 10_000,
 };
