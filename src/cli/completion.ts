@@ -233,7 +233,7 @@ if [[ $funcstack[1] == ${name} ]]; then ${name} "$@"; else compdef ${name} ${pro
 function fishScript(program: string, name: string): string {
   return `# fish completion for ${program}
 function ${name}
-  set -l lines (${program} ${COMPLETE} (commandline -opc)[2..] (commandline -ct) 2>/dev/null)
+  set -l lines (${program} ${COMPLETE} (commandline -opc)[2..] (string unescape -- (commandline -ct)) 2>/dev/null)
   switch "$lines[1]"
     case files
       __fish_complete_path (commandline -ct | string replace -r '^--[^=]*=' '')

@@ -1,14 +1,15 @@
-import { execFileSync } from "node:child_process";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 
 import type { ProgramTable } from "../../../src/cli/command-table.ts";
 import { complete, completionScripts } from "../../../src/cli/completion.ts";
 import { createTerminal } from "../../../src/cli/terminal.ts";
 import { testFolder } from "../../support/folder.ts";
+import { startProgram } from "../../support/programs/children.ts";
 import { hasProgram } from "../../support/programs/programs.ts";
+import { PATIENCE_MS } from "../../support/run/patience.ts";
 
 const load = async () => async () => 0;
 const table: ProgramTable<object, null> = {
@@ -153,54 +154,53 @@ test("complete: words → with their summaries", async () => {
   expect(await offer(grouped, "")).toEqual(["words", "keys\tkeys, and what's theirs"]);
 });
 
-/** Answers as a program does: names of which one contains shell syntax, and files after --file. */
+/** Answers as a program does: words of which one contains shell syntax, and files after --file. Run as a command, it writes its arguments down. */
 const ANSWERS = `#!/bin/sh
-shift
+if [ "$1" != __complete ]; then printf '%s\\n' "$@" > "$HOME/arguments.new"; exec mv "$HOME/arguments.new" "$HOME/arguments"; fi
 for last; do :; done
+offer() { case "$1" in "$last"*) printf '%s\\tsummary: of it\\n' "$1" ;; esac; }
 case "$*" in
   *--file*) echo files ;;
-  *) printf 'words\n'; printf '%s\tsummary: of it\n' "line=a" "it's a name" '$(touch it)' ;;
+  *) echo words; for word in line=a --label=line=a "it's a name" '$(touch it)'; do offer "$word"; done ;;
 esac
 `;
 
-function programIn(folder: string): NodeJS.ProcessEnv {
-  writeFileSync(join(folder, "grouped"), ANSWERS, { mode: 0o755 });
-  return { ...process.env, HOME: folder, PATH: `${folder}:${process.env["PATH"]}` };
-}
+const SHELLS = {
+  bash: { start: "bash --norc --noprofile -i", setup: "source ./script" },
+  zsh: { start: "zsh -f -i", setup: "autoload -U compinit; compinit -D -u; source ./script" },
+  fish: { start: "fish --no-config -i", setup: "source ./script" },
+} as const;
 
-test.each<[line: string, offered: readonly string[]]>([
-  ["grouped keys ", ["line=a", "it\\'s\\ a\\ name", "\\$\\(touch\\ it\\)"]],
-  ["grouped keys --label line=", ["a", "it\\'s\\ a\\ name", "\\$\\(touch\\ it\\)"]],
-  ["grouped keys --file a", ["a file.yaml", "a folder"]],
-])("bash: %j → %j", (line, offered) => {
-  const folder = testFolder("completion");
-  const here = join(folder, "here");
-  mkdirSync(join(here, "a folder"), { recursive: true });
-  writeFileSync(join(here, "a file.yaml"), "");
-  const script = `${completionScripts("grouped").get("bash")}
-    COMP_LINE=$1 COMP_POINT=\${#COMP_LINE}
-    _grouped
-    printf '%s\\n' "\${COMPREPLY[@]}"`;
-  const options = { cwd: here, encoding: "utf8", env: programIn(folder) } as const;
-  const output = execFileSync("bash", ["--norc", "-uc", script, "bash", line], options);
-  expect(output.trimEnd().split("\n")).toEqual(offered);
-});
+describe.each(["bash", "zsh", "fish"] as const)("%s at a terminal", (shell) => {
+  const lacks = ["script", shell].filter((program) => !hasProgram(program));
 
-test.skipIf(!hasProgram("zsh"))(
-  "zsh: accepts the script (skipped without zsh)",
-  { tags: "needs/program" },
-  async () => {
-    execFileSync("zsh", ["-n"], { input: completionScripts("grouped").get("zsh") });
-  },
-);
-
-test.skipIf(!hasProgram("fish"))("fish: offers the words (skipped without fish)", { tags: "needs/program" }, () => {
-  const folder = testFolder("completion");
-  const path = join(folder, "grouped.fish");
-  writeFileSync(path, completionScripts("grouped").get("fish") ?? "");
-  const options = { encoding: "utf8", env: programIn(folder) } as const;
-  const output = execFileSync("fish", ["-c", `source ${path}; complete -C 'grouped keys '`], options);
-  expect(output.trimEnd().split("\n")).toEqual(
-    expect.arrayContaining(["line=a\tsummary: of it", "it's a name\tsummary: of it"]),
+  test.skipIf(lacks.length > 0).each<[typed: string, ran: readonly string[]]>([
+    ["grouped keys l", ["keys", "line=a"]],
+    ["grouped keys it", ["keys", "it's a name"]],
+    ["grouped keys \\$", ["keys", "$(touch it)"]],
+    ["grouped keys --label=l", ["keys", "--label=line=a"]],
+    ["grouped keys --label l", ["keys", "--label", "line=a"]],
+    ["grouped keys --file a", ["keys", "--file", "a file.yaml"]],
+  ])(
+    `%s and Tab → %j${lacks.length === 0 ? "" : ` (skipped without ${lacks.join(", ")})`}`,
+    { tags: "needs/program" },
+    async (typed, ran) => {
+      const folder = testFolder("completion");
+      writeFileSync(join(folder, "grouped"), ANSWERS, { mode: 0o755 });
+      writeFileSync(join(folder, "script"), completionScripts("grouped").get(shell) ?? "");
+      writeFileSync(join(folder, "a file.yaml"), "");
+      const { start, setup } = SHELLS[shell];
+      const words = ["script", "--quiet", "--flush", "--command", `cd ${folder} && exec ${start}`, "/dev/null"];
+      const environment = { PATH: `${folder}:${process.env["PATH"]}`, HOME: folder, TERM: "xterm", LANG: "C.UTF-8" };
+      const { child, output } = startProgram(words, environment);
+      onTestFinished(() => void child.kill("SIGKILL"));
+      // What is typed is echoed, so the word is written differently.
+      child.stdin?.write(`${setup}; echo rea""dy\r`);
+      await expect.poll(output, { timeout: PATIENCE_MS }).toContain("ready");
+      child.stdin?.write(`${typed}\t\r`);
+      const path = join(folder, "arguments");
+      await expect.poll(() => existsSync(path), { timeout: PATIENCE_MS }).toBe(true);
+      expect(readFileSync(path, "utf8").trimEnd().split("\n")).toEqual(ran);
+    },
   );
 });
