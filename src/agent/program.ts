@@ -20,7 +20,7 @@ export async function runAgentProgram(
     if (argv.length > 1) {
       const [{ agentProgram }, { repeatFlags }] = await Promise.all([
         import("./commands/table.ts"),
-        import("../cli/repeat-flags.ts"),
+        import("../cli/command-table.ts"),
       ]);
       own.terminal.completeHints(repeatFlags(agentProgram, flags));
     }

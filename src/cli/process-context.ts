@@ -5,7 +5,7 @@ import type { LogStream } from "../platform/log/log-output.ts";
 import type { DivertSignals } from "../platform/programs.ts";
 import { ownCommand } from "../platform/text/shell-word.ts";
 import { EXIT, type Person, type Questions } from "../platform/terminal.ts";
-import { openQuestions } from "./questions.ts";
+import { openQuestions, readSecret } from "./questions.ts";
 import { createTerminal, type ProgramTerminal } from "./terminal.ts";
 
 /** The parts of the process that commands need, passed to them instead of `process`. */
@@ -80,9 +80,9 @@ export function openProcess(own: NodeJS.Process): ProcessContext {
     },
     openPerson: () => (own.stdin.isTTY && own.stderr.isTTY ? { input: own.stdin, output: sized(own.stderr) } : null),
     readInput: (limitBytes) => readInput(own, limitBytes, stopping.signal),
-    async readSecret(prompt, limitLength) {
-      const { readSecret } = await import("./secret-input.ts");
+    readSecret(prompt, limitLength) {
       const { stdin, stderr } = own;
+      if (!stdin.isTTY) return readInput(own, limitLength, stopping.signal);
       return readSecret({ stdin, stderr, interrupt: stop, signal: stopping.signal }, prompt, limitLength);
     },
     stderr: own.stderr,

@@ -24,9 +24,30 @@ export function openQuestions(own: AskedProcess): Questions | null {
   };
 }
 
-async function openSession({ stdin, stderr, interrupt, signal }: AskedProcess): Promise<Questions> {
+/** Reads a line at the terminal without echo. @returns null when the person aborted. */
+export async function readSecret(
+  own: AskedProcess,
+  prompt: string,
+  limitLength: number,
+): Promise<string | "too-large" | null> {
+  const { Writable } = await import("node:stream");
+  const unseen = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const session = await openSession(own, unseen);
+  own.stderr.write(prompt);
+  const text = await session.ask("");
+  session.close();
+  if (text === null) return null;
+  // The Enter was not echoed.
+  own.stderr.write("\n");
+  return text.length > limitLength ? "too-large" : text;
+}
+
+async function openSession(
+  { stdin, stderr, interrupt, signal }: AskedProcess,
+  output: NodeJS.WritableStream = stderr,
+): Promise<Questions> {
   const { createInterface } = await import("node:readline");
-  const input = createInterface({ input: stdin, output: stderr });
+  const input = createInterface({ input: stdin, output, terminal: true });
   // The iterator keeps lines that were pasted before their question.
   const lines = input[Symbol.asyncIterator]();
   let isClosed = false;

@@ -1,10 +1,9 @@
 import { CommanderError } from "commander";
 
 import { EXIT, type Problem } from "../platform/terminal.ts";
-import type { CommandRow, FlagRow, ProgramTable } from "./command-table.ts";
+import { type CommandRow, type FlagRow, type ProgramTable, repeatFlags } from "./command-table.ts";
 import { COMPLETE, complete } from "./completion.ts";
 import { type Arguments, describeProgram } from "./describe-program.ts";
-import { repeatFlags } from "./repeat-flags.ts";
 import type { ProgramTerminal } from "./terminal.ts";
 
 export interface RunOptions<Context> {

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 
 import { agentProgram } from "../../../src/agent/commands/table.ts";
 import { operatorProgram } from "../../../src/operator/program.ts";
-import { repeatFlags } from "../../../src/cli/repeat-flags.ts";
+import { repeatFlags } from "../../../src/cli/command-table.ts";
 
 const NEAR = { url: "https://policy.example.com", keyFile: "/home/ana/lab key", json: true };
 
