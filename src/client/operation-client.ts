@@ -32,8 +32,8 @@ export interface OperationInput {
 export interface Answered<T> {
   readonly value: T;
   readonly document: unknown;
-  /** Of the next page, where the service has one. */
-  readonly nextCursor: string | null;
+  /** The query of the next page, where the service has one. */
+  readonly next: PageQuery | null;
 }
 
 /** An operation whose answer is parsed as `T`. */
@@ -75,8 +75,8 @@ export function createOperationClient(options: OperationClientOptions) {
       if (read.kind !== "ok") return read;
       const result = readDocument(read.status, document, { ...reading, schema: row.response });
       if (result.kind !== "ok") return result;
-      const nextCursor = readNextCursor(answer.headers["link"]);
-      return { ...result, value: { value: result.value, document, nextCursor } };
+      const next = readNextPage(answer.headers["link"]);
+      return { ...result, value: { value: result.value, document, next } };
     },
     /** Sends any request below the service's address, and returns the answer unchanged. Throws only bugs. */
     async send(request: ServiceRequest, signal: AbortSignal): Promise<RawResult> {
@@ -136,13 +136,18 @@ export function isTooDeep(document: unknown): boolean {
 /** A cursor is short; longer headers are ignored. */
 const LONGEST_HEADER = 4096;
 
+export type PageQuery = Readonly<Record<string, string>>;
+
 /**
- * The cursor of the next page, from a `Link` header (RFC 8288) such as `</v1/robots?limit=2&cursor=x>; rel="next"`; null where there
- * is none. The address in the header is ignored, so that the credential is sent only to the service.
+ * The query of the next page, from a `Link` header (RFC 8288) such as `</v1/robots?limit=2&cursor=x>; rel="next"`; null where there is
+ * none. What services call the place of a page differs, so all of the query is taken. The address is ignored, so that the credential is
+ * sent only to the service.
  */
-export function readNextCursor(link: string | undefined): string | null {
+export function readNextPage(link: string | undefined): PageQuery | null {
   if (link === undefined || link.length > LONGEST_HEADER) return null;
   const next = link.split(/,(?=\s*<)/).find((value) => /;\s*rel\s*=\s*"?next"?\s*(?:;|$)/i.test(value));
   const target = /<([^>]*)>/.exec(next ?? "")?.[1];
-  return target === undefined ? null : (URL.parse(target, "http://service")?.searchParams.get("cursor") ?? null);
+  if (target === undefined) return null;
+  const query = Object.fromEntries(URL.parse(target, "http://service")?.searchParams ?? []);
+  return Object.keys(query).some((name) => name !== "limit") ? query : null;
 }

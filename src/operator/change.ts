@@ -1,6 +1,7 @@
 import type { OperationInput, OperationOf } from "../client/operation-client.ts";
 import { EXIT, type ExitCode, type Questions, type Terminal } from "../platform/terminal.ts";
-import { type Sent, showAsItIs } from "./failure.ts";
+import type { Sent } from "./failure.ts";
+import { showAsItIs, showOthers } from "./lists/show-list.ts";
 import { refuse } from "./refuse.ts";
 import type { Answer, Service } from "./service.ts";
 import type { Waited } from "./wait.ts";
@@ -34,7 +35,7 @@ export async function makeChange<T>(service: Service, change: Change<T>): Promis
   if (unconfirmed !== null) return unconfirmed;
   const result = await service.call(row, input);
   if (result.kind !== "ok") {
-    const shown = showAsItIs(result, service.terminal);
+    const shown = showAsItIs(result, service);
     if (shown === null) return service.failed(result, { ...sent, body: input.body });
     if (flags.wait !== true) return shown;
     const what = "the service has accepted it, and robot-policy cannot read how it goes on";
@@ -44,7 +45,10 @@ export async function makeChange<T>(service: Service, change: Change<T>): Promis
   if (flags.json !== true) begun?.(first.value);
   const waits = flags.wait === true && wait !== undefined;
   const { last, exitCode } = waits ? await wait(first) : { last: first, exitCode: EXIT.ok };
-  service.answer(last.document, () => show(last.value, exitCode));
+  service.answer(last.document, () => {
+    show(last.value, exitCode);
+    showOthers(last.document, row.response, service.terminal);
+  });
   return exitCode;
 }
 

@@ -19,6 +19,8 @@ export interface Sent {
   readonly isRaw?: true;
   /** What to do where nothing has the name or id. */
   readonly unknownFix?: string;
+  /** For an operation that every service has, whose 404 is always about what the request names: says that there is none. */
+  readonly unknown?: string;
 }
 
 interface Reporting extends Sent {
@@ -33,7 +35,10 @@ interface Reporting extends Sent {
 /** Reports a failed call. @returns its exit code. */
 export function showFailure(failure: Failure, reporting: Reporting): ExitCode {
   const { terminal, summary } = reporting;
-  if (reporting.isRaw !== true && isUnknownOperation(failure)) return refuseNotOffered(summary, terminal);
+  if (reporting.isRaw !== true && isUnknownOperation(failure)) {
+    const { unknown, unknownFix = CHECK } = reporting;
+    return unknown === undefined ? refuseNotOffered(summary, terminal) : refuseUnknown(unknown, unknownFix, terminal);
+  }
   switch (failure.kind) {
     case "no-credential":
       return refuse(failure.problem, EXIT.unauthorized, terminal);
@@ -66,15 +71,6 @@ export function refuseNotOffered(summary: string, terminal: Terminal): ExitCode 
 /** The JSON of an answer that this program cannot read further, as of a service with other members; undefined for any other failure. */
 export function documentOfFailure(failure: Failure): unknown {
   return failure.kind === "undecodable" ? failure.document : undefined;
-}
-
-/** Shows such an answer as it is. @returns success; null for any other failure. */
-export function showAsItIs(failure: Failure, terminal: Terminal): ExitCode | null {
-  const document = documentOfFailure(failure);
-  if (document === undefined) return null;
-  terminal.note(`This service names things otherwise than robot-policy knows (${failureText(failure)}). Its answer:`);
-  terminal.json(document);
-  return EXIT.ok;
 }
 
 /**
@@ -139,11 +135,7 @@ function showRefusal(refusal: Refusal, reporting: Reporting): ExitCode {
     return report(EXIT.rejected, `http-${status}`, `the service does not know this operation (${status})`, fix);
   }
   if (status === 404) {
-    return refuseUnknown(
-      detail,
-      reporting.unknownFix ?? "check the name or id; list shows valid ones",
-      reporting.terminal,
-    );
+    return refuseUnknown(detail, reporting.unknownFix ?? CHECK, reporting.terminal);
   }
   if (status < 500) return report(EXIT.rejected, `http-${status}`, detail, "correct what the service reports");
   const request = refusal.request_id === null ? "" : ` and request ${refusal.request_id}`;
@@ -161,6 +153,7 @@ function describeValidation({ validation, detail }: Refusal, sent: Sent): readon
 }
 
 const CORRECT = "correct it and try again";
+const CHECK = "check the names and ids that you gave";
 /** The command that lists the valid names for a member of a body. */
 const LISTS: ReadonlyMap<string | number | undefined, string> = new Map([
   ["model", "models list"],

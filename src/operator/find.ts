@@ -2,8 +2,9 @@ import type { CallResult } from "../client/call-result.ts";
 import type { OperationOf } from "../client/operation-client.ts";
 import { isPathParameter } from "../client/send-request.ts";
 import { EXIT, type ExitCode } from "../platform/terminal.ts";
-import { isNothingNamed, isUnknownOperation, showAsItIs } from "./failure.ts";
+import { isNothingNamed, isUnknownOperation } from "./failure.ts";
 import type { Listed } from "./lists/listed.ts";
+import { showAsItIs } from "./lists/show-list.ts";
 import { refuse, refuseUnknown, refuseUsage } from "./refuse.ts";
 import type { Answer, Service } from "./service.ts";
 
@@ -17,8 +18,9 @@ export interface Resource<Item> {
   readonly by: string;
   /** The operation that shows one. `takes` says which names it has to be asked for; others are looked up in the list. */
   readonly get?: { readonly row: OperationOf<Item>; readonly parameter: string; readonly takes?: RegExp };
-  /** Undefined where no service lists them. */
-  load?(service: Service): Promise<CallResult<Listed<Item>>>;
+  /** Services may lack the list. */
+  readonly isListOptional?: true;
+  load(service: Service): Promise<CallResult<Listed<Item>>>;
   idOf(item: Item): string;
   /** What an operator may call it beside its id. */
   namesOf(item: Item): readonly (string | null | undefined)[];
@@ -43,13 +45,15 @@ export async function find<Item>(
     const result = await service.call(get.row, { parameters: { [get.parameter]: name } });
     if (result.kind === "ok") return result.value;
     const isUnknown = isUnknownOperation(result) || isNothingNamed(result);
-    const shown = resource.isOnlyShown === true ? showAsItIs(result, terminal) : null;
+    const shown = resource.isOnlyShown === true ? showAsItIs(result, service) : null;
     if (!isUnknown) return shown ?? service.failed(result);
-    if (load === undefined || isNothingNamed(result)) return refuseNothing(service, resource, name);
+    if (isNothingNamed(result) && resource.isListOptional !== true) return refuseNothing(service, resource, name);
   }
-  if (load === undefined) return refuseNothing(service, resource, name);
   const listed = await load(service);
-  if (listed.kind !== "ok") return service.failed(listed);
+  if (listed.kind !== "ok") {
+    const isUnlisted = resource.isListOptional === true && isUnknownOperation(listed);
+    return isUnlisted ? refuseNothing(service, resource, name, "check the name") : service.failed(listed);
+  }
   const { records } = listed.value;
   const own = records.find(({ value }) => resource.idOf(value) === name);
   if (own !== undefined) return own;
@@ -61,6 +65,11 @@ export async function find<Item>(
   return refuse({ code: "ambiguous", what, fix: `give the id of one: ${ids}` }, EXIT.usage, terminal);
 }
 
-function refuseNothing<Item>({ terminal }: Service, { noun, by, list }: Resource<Item>, name: string): ExitCode {
-  return refuseUnknown(`no ${noun} has the ${by} ${name}`, `robot-policy ${list} shows all ${noun}s`, terminal);
+function refuseNothing<Item>(
+  { terminal }: Service,
+  { noun, by, list }: Resource<Item>,
+  name: string,
+  fix = `robot-policy ${list} shows all ${noun}s`,
+): ExitCode {
+  return refuseUnknown(`no ${noun} has the ${by} ${name}`, fix, terminal);
 }

@@ -141,7 +141,10 @@ const ATTEMPTS = 4;
 const LONGEST_PAUSE_MS = 30_000;
 const BACKOFF = { firstMs: 500, capMs: 8000 } as const;
 
-/** Makes a call that changes nothing, and repeats it a few times after 429 and 503, with the pause that the service asks for. */
+/** Too many requests, and what proxies answer while a service restarts. */
+const RETRIED: ReadonlySet<number> = new Set([429, 502, 503, 504]);
+
+/** Makes a call that changes nothing, and repeats it a few times if the failure may be over soon, with the pause that the service asks for. */
 async function callWithRetries<T>(
   call: () => Promise<CallResult<T>>,
   { machine, terminal, signal }: OperatorContext,
@@ -149,7 +152,7 @@ async function callWithRetries<T>(
   const backoff = createBackoff({ ...BACKOFF, random: machine.random });
   for (;;) {
     const result = await call();
-    if (result.kind !== "refused" || (result.status !== 429 && result.status !== 503)) return result;
+    if (result.kind !== "refused" || !RETRIED.has(result.status)) return result;
     const pauseMs = backoff.nextMs(result.retryAfterMs);
     if (backoff.attempts >= ATTEMPTS || pauseMs > LONGEST_PAUSE_MS) return result;
     terminal.note(`${result.detail}; trying again in ${Math.ceil(pauseMs / 1000)} s`);

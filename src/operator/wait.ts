@@ -3,7 +3,7 @@ import { createBackoff } from "../platform/retry.ts";
 import { EXIT, type ExitCode, type Problem } from "../platform/terminal.ts";
 import { chosenDuration } from "../platform/text/relative-time.ts";
 import { within } from "../platform/clock.ts";
-import { failureText, isTemporary } from "./failure.ts";
+import { failureText, isTemporary, isUnknownOperation } from "./failure.ts";
 import { refuse } from "./refuse.ts";
 import type { Service } from "./service.ts";
 
@@ -82,6 +82,11 @@ export async function waitUntilEnded<State>(
       isLost = false;
       backoff.reset();
     } else if (result !== null) {
+      if (isUnknownOperation(result)) {
+        const what = `the service has accepted it, and does not offer to show how it goes on: ${shown}`;
+        const problem = { code: "not-offered", what, fix: "leave --wait out" };
+        return { exitCode: refuse(problem, EXIT.rejected, terminal), last };
+      }
       if (!isTemporary(result)) return { exitCode: service.failed(result), last };
       if (!isLost) terminal.note(`${failureText(result)}; trying again`);
       isLost = true;

@@ -1,4 +1,4 @@
-import { isTooDeep, ITEMS_PER_REQUEST, readNextCursor, TOO_DEEP } from "../../client/operation-client.ts";
+import { isTooDeep, ITEMS_PER_REQUEST, type PageQuery, readNextPage, TOO_DEEP } from "../../client/operation-client.ts";
 import type { HttpAnswer } from "../../client/transport/transport.ts";
 import { EXIT, type ExitCode, type Terminal } from "../../platform/terminal.ts";
 import { parseJson } from "../../platform/text/parse-json.ts";
@@ -73,12 +73,12 @@ async function once(service: Service, flags: ApiFlags, request: RawRequest): Pro
   return result.kind === "ok" ? EXIT.ok : service.failed(result, { body: readJson(request.body ?? ""), isRaw: true });
 }
 
-/** The path of a page, as large as the service allows where the path does not say it. @param cursor null for the first page. */
-function pagePath(path: string, cursor: string | null = null): string {
+/** The path of a page, as large as the service allows where the path does not say it. @param place of the page; {} for the first one. */
+function pagePath(path: string, place: PageQuery = {}): string {
   // Not resolved against a base: a path such as `/\host` would name another host.
   const { pathname, searchParams } = new URL(`http://service${path}`);
   if (!searchParams.has("limit")) searchParams.set("limit", String(ITEMS_PER_REQUEST));
-  if (cursor !== null) searchParams.set("cursor", cursor);
+  for (const [name, value] of Object.entries(place)) searchParams.set(name, value);
   return `${pathname}?${searchParams.toString()}`;
 }
 
@@ -100,11 +100,11 @@ async function pages(service: Service, flags: ApiFlags, first: RawRequest): Prom
     if (document === undefined) return undecodable("a page of the list is not JSON", false);
     if (isTooDeep(document)) return undecodable(TOO_DEEP);
     documents.push(document);
-    const cursor = readNextCursor(answer.headers["link"]);
-    if (cursor === null) break;
+    const place = readNextPage(answer.headers["link"]);
+    if (place === null) break;
     // Fail instead of printing an incomplete list.
     if (page + 1 === PAGES_LIMIT) return undecodable(`the list has more than ${PAGES_LIMIT} pages`);
-    const next = pagePath(path, cursor);
+    const next = pagePath(path, place);
     if (next === path) return undecodable(NAMES_ITSELF);
     path = next;
   }

@@ -1,7 +1,7 @@
 import * as z from "zod";
 
 import { beyondSpec, operations } from "../../api/api.ts";
-import { type ApiKeyView, ENROLLMENT_USES } from "../../api/keys.ts";
+import { apiKeyCreatedSchema, type ApiKeyView, apiKeyViewSchema, ENROLLMENT_USES } from "../../api/keys.ts";
 import { keysEndingWith, keysInWords, makerInWords } from "../../api/words/key-lineage.ts";
 import { ENROLL_SCOPE, GENERAL_SCOPES } from "../../api/wire/scopes.ts";
 import { EXIT, type ExitCode, type Problem, type Terminal } from "../../platform/terminal.ts";
@@ -12,7 +12,7 @@ import { documentOfFailure, isUnknownOperation } from "../failure.ts";
 import { find, type Resource } from "../find.ts";
 import { CHANGE, DRY_RUN, type Given, labels, LIST, onOff, text, wholeNumber, wordsOf } from "../flags.ts";
 import { itemsIn, mapListed } from "../lists/listed.ts";
-import { type ListView, showList } from "../lists/show-list.ts";
+import { type ListView, noteFacts, otherFacts, showList } from "../lists/show-list.ts";
 import { chooseService } from "../logins/choose-service.ts";
 import { readMomentFlag } from "../moments.ts";
 import { openService } from "../operator.ts";
@@ -119,6 +119,7 @@ const KEYS: ListView<ListedKey> = {
     key.id,
   ],
   empty: "There are no API keys.",
+  schema: apiKeyViewSchema,
 };
 
 function stateOf({ revoked_at: revokedAt, expires_at: expiresAt }: ApiKeyView, now: Now): string {
@@ -187,15 +188,18 @@ async function handOver({ label, document, out }: Created, service: Service): Pr
     const unwritten = await writeKeyFile(out, key ?? JSON.stringify(document), context.machine.files);
     if (unwritten !== null) return giveUp(service, id, unwritten, key ?? JSON.stringify(document));
     if (key === null) return refuseUnrecognized(`the whole answer is in ${out}; leave only the key there`, terminal);
-    return service.answer({ ...withoutKey(document, key), key_file: out }, () =>
-      terminal.print(`${name} is in ${out}, which only you can read.`),
-    );
+    const rest = withoutKey(document, key);
+    return service.answer({ ...rest, key_file: out }, () => {
+      noteFacts(terminal, otherFacts(rest, apiKeyCreatedSchema));
+      terminal.print(`${name} is in ${out}, which only you can read.`);
+    });
   }
   if (key === null && flags.json !== true) {
     terminal.json(document);
     return refuseUnrecognized("take it from the answer above, which is shown only once", terminal);
   }
   return service.answer(document, () => {
+    noteFacts(terminal, otherFacts(withoutKey(document, key ?? ""), apiKeyCreatedSchema));
     terminal.note(`${name}. It is shown only once:`);
     terminal.print(key ?? "");
   });
@@ -209,7 +213,8 @@ function refuseUnrecognized(fix: string, terminal: Terminal): ExitCode {
 }
 
 function withoutKey(document: unknown, key: string): object {
-  const rest = JSON.stringify(document, (_name, value: unknown) => (value === key ? undefined : value));
+  const holdsKey = (value: unknown) => typeof value === "string" && key !== "" && value.includes(key);
+  const rest = JSON.stringify(document, (_name, value: unknown) => (holdsKey(value) ? undefined : value));
   return Object.assign({}, JSON.parse(rest ?? "{}"));
 }
 
@@ -260,6 +265,8 @@ async function revokeKey(service: Service, name: string): Promise<ExitCode> {
     // The document leaves the members of the answer open, and none is needed.
     row: { ...operations.revokeApiKey, response: z.unknown() },
     input: revocationOf(key.id),
+    unknown: `no key has the id ${key.id}`,
+    unknownFix: "robot-policy keys list shows all keys",
     show() {
       const others = keysInWords(ending.length);
       const text =

@@ -1,9 +1,12 @@
+import { isDeepStrictEqual } from "node:util";
+
 import type { CallResult } from "../../client/call-result.ts";
 import {
   type Answered,
   ITEMS_PER_REQUEST,
   type OperationInput,
   type OperationOf,
+  type PageQuery,
 } from "../../client/operation-client.ts";
 
 /** A whole list: parsed items, and the service's answer unchanged. */
@@ -39,25 +42,25 @@ export async function listAll<T, Item>(
   { parameters = {}, query: filter = {}, maximum, isLast }: ListOptions<T> = {},
 ): Promise<CallResult<Listed<Item>>> {
   const records: ListedRecord<Item>[] = [];
-  let cursor: string | null = null;
+  let place: PageQuery = {};
   let shape: Pick<TakenApart, "around" | "member"> | null = null;
   for (let page = 0; page < PAGES_LIMIT; page += 1) {
     const query: OperationInput["query"] = {
       ...filter,
       limit: maximum ?? ITEMS_PER_REQUEST,
-      ...(cursor === null ? {} : { cursor }),
+      ...place,
     };
     const result: CallResult<Answered<T>> = await call(row, { parameters, query });
     if (result.kind !== "ok") return result;
-    const { value, document, nextCursor }: Answered<T> = result.value;
+    const { value, document, next }: Answered<T> = result.value;
     const items = itemsOf(value);
     const { documents, ...rest } = takeApart(document, memberWith(value, items));
     shape ??= rest;
     for (const [index, item] of items.entries()) records.push({ value: item, document: documents[index] });
-    if (nextCursor === null || maximum !== undefined || isLast?.(value) === true)
+    if (next === null || maximum !== undefined || isLast?.(value) === true)
       return { ...result, value: { records, ...shape } };
-    if (nextCursor === cursor) return endless(NAMES_ITSELF);
-    cursor = nextCursor;
+    if (isDeepStrictEqual(next, place)) return endless(NAMES_ITSELF);
+    place = next;
   }
   return endless(`the list has more than ${PAGES_LIMIT} pages`);
 }

@@ -1,6 +1,9 @@
+import * as z from "zod";
+
 import type { CallResult } from "../../client/call-result.ts";
+import { isObject } from "../../platform/is-object.ts";
 import { EXIT, type ExitCode, type Terminal } from "../../platform/terminal.ts";
-import { showAsItIs } from "../failure.ts";
+import { documentOfFailure, type Failure } from "../failure.ts";
 import { wordFix } from "../flags.ts";
 import { refuse } from "../refuse.ts";
 import type { Service } from "../service.ts";
@@ -18,6 +21,8 @@ export interface ListView<Item> {
   readonly row: (item: Item, now: Now) => readonly string[];
   /** Printed for an empty list. */
   readonly empty: string;
+  /** Of an item whose members the service document leaves open: those that it does not know become further columns. */
+  readonly schema?: z.ZodType;
   /** Prints a column's content below the table where the terminal is too narrow for the column. */
   readonly below?: { readonly column: string; show(items: readonly Item[], now: Now): void };
 }
@@ -30,8 +35,21 @@ interface ColumnFlags {
 
 /** Shows a fetched list. */
 export function showList<Item>(service: Service, result: CallResult<Listed<Item>>, view: ListView<Item>): ExitCode {
-  if (result.kind !== "ok") return showAsItIs(result, service.terminal) ?? service.failed(result);
-  return showRows(service, view, itemsIn(result.value), documentOf(result.value));
+  if (result.kind !== "ok") return showAsItIs(result, service) ?? service.failed(result);
+  return showRows(service, withOtherColumns(view, result.value), itemsIn(result.value), documentOf(result.value));
+}
+
+function withOtherColumns<Item>(view: ListView<Item>, { records }: Listed<Item>): ListView<Item> {
+  const { schema } = view;
+  if (schema === undefined) return view;
+  const others = new Map(records.map(({ value, document }) => [value, membersIn(othersIn(document, schema))]));
+  const names = [...new Set([...others.values()].flatMap((members) => Array.from(members.keys())))];
+  return {
+    ...view,
+    headers: [...view.headers, ...names],
+    spare: [...(view.spare ?? []), ...names],
+    row: (item, now) => [...view.row(item, now), ...names.map((name) => oneLine(others.get(item)?.get(name)))],
+  };
 }
 
 /** Shows items as a table with the columns of `--columns`, or the document with `--json`; names the columns that the terminal is too narrow for. */
@@ -103,6 +121,80 @@ function factLines(facts: readonly Fact[]): readonly string[] {
   const given = facts.filter(([, value]) => value !== "");
   const width = Math.max(0, ...given.map(([name]) => name.length));
   return given.map(([name, value]) => `${name.padEnd(width)}  ${value}`);
+}
+
+/** Shows an answer that this program cannot read further, as of a service with other members. @returns success; null for any other failure. */
+export function showAsItIs(failure: Failure, { answer, terminal }: Service): ExitCode | null {
+  const document = documentOfFailure(failure);
+  if (document === undefined) return null;
+  terminal.note("This service names things otherwise than robot-policy knows. Its whole answer:");
+  return answer(document, () => showDocument(document, terminal));
+}
+
+/** Shows the members of an answer that its schema does not know, below those that it knows. */
+export function showOthers(document: unknown, schema: z.ZodType, terminal: Terminal): void {
+  const others = othersIn(document, schema);
+  if (Object.keys(others).length > 0) showDocument(others, terminal);
+}
+
+/** The same as names and values. */
+export function otherFacts(document: unknown, schema: z.ZodType): readonly Fact[] {
+  return [...membersIn(othersIn(document, schema))].map(([name, value]) => [name, oneLine(value)]);
+}
+
+/** The members that the schema does not know; none where the service document allows no others. */
+function othersIn(document: unknown, schema: z.ZodType): Readonly<Record<string, unknown>> {
+  if (!(schema instanceof z.ZodObject) || schema.def.catchall === undefined || !isObject(document)) return {};
+  return Object.fromEntries(Object.entries(document).filter(([name]) => !Object.hasOwn(schema.shape, name)));
+}
+
+/** Shows objects as names and values, and lists of objects as tables. */
+function showDocument(document: unknown, terminal: Terminal): void {
+  if (isListOfObjects(document)) showObjects(document, terminal);
+  else if (!isObject(document)) terminal.printText(oneLine(document));
+  else {
+    const members = [...membersIn(document)];
+    const lists = members.filter(([, value]) => isListOfObjects(value));
+    const facts = members.filter(([, value]) => !isListOfObjects(value));
+    showFacts(
+      terminal,
+      facts.map(([name, value]) => [name, oneLine(value)]),
+    );
+    for (const [name, value] of lists) {
+      if (members.length > 1) terminal.heading(name);
+      if (isListOfObjects(value)) showObjects(value, terminal);
+    }
+  }
+}
+
+/** A table with a column for each member that any of the objects has. */
+function showObjects(objects: readonly object[], terminal: Terminal): void {
+  const rows = objects.map((object) => membersIn(object));
+  const headers = [...new Set(rows.flatMap((row) => Array.from(row.keys())))];
+  const cells = rows.map((row) => headers.map((header) => oneLine(row.get(header))));
+  const prose = headers.filter((_header, index) => cells.some((row) => row[index]?.includes(" ") === true));
+  noteHidden(terminal.table(headers, cells, prose, headers.slice(1)), DOCUMENT_REMEDY, terminal);
+}
+
+/** The members of an object by their names, with those of objects in it: `deployment.state`. */
+function membersIn(object: object): ReadonlyMap<string, unknown> {
+  const members = new Map<string, unknown>();
+  for (const [name, value] of Object.entries(object)) {
+    if (!isObject(value)) members.set(name, value);
+    else for (const [below, each] of membersIn(value)) members.set(`${name}.${below}`, each);
+  }
+  return members;
+}
+
+/** Empty for nothing. */
+function oneLine(value: unknown): string {
+  if (value === null || value === undefined) return "";
+  if (Array.isArray(value) && !value.some(isObject)) return value.map(oneLine).join(", ");
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
+}
+
+function isListOfObjects(value: unknown): value is readonly object[] {
+  return Array.isArray(value) && value.length > 0 && value.every(isObject);
 }
 
 let collator: Intl.Collator | undefined;

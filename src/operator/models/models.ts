@@ -1,13 +1,13 @@
 import { beyondSpec, operations } from "../../api/api.ts";
 import type { EndpointView } from "../../api/endpoints.ts";
-import type { ModelView } from "../../api/models.ts";
+import { type ModelView, modelViewSchema } from "../../api/models.ts";
 import { axesInWords, textsIn } from "../../api/words/requirements.ts";
 import type { ExitCode, Terminal } from "../../platform/terminal.ts";
 import { command, type OperatorRow } from "../command.ts";
 import { find, type Resource } from "../find.ts";
 import { LIST } from "../flags.ts";
 import { mapListed } from "../lists/listed.ts";
-import { type Fact, type ListView, showFacts, showList } from "../lists/show-list.ts";
+import { type Fact, type ListView, showFacts, showList, showOthers } from "../lists/show-list.ts";
 import { NOTHING_LISTED, type Service } from "../service.ts";
 import { type Now, timeAgo } from "../times.ts";
 import { healthText, loadEndpoints, showEndpoints } from "./endpoints.ts";
@@ -37,6 +37,8 @@ const MODEL: Resource<ModelView> = {
   list: "models list",
   by: "name",
   get: { row: operations.getModel, parameter: "slug" },
+  isListOptional: true,
+  load: loadModels,
   idOf: ({ slug }) => slug,
   namesOf: () => [],
   isOnlyShown: true,
@@ -65,9 +67,13 @@ const MODELS: ListView<ListedModel> = {
   empty: "The catalog has no models yet.",
 };
 
+function loadModels(service: Service) {
+  return service.listAll(beyondSpec.listModels, ({ models }) => models);
+}
+
 /** The catalog, with the health of each model's endpoints. */
 async function listModels(service: Service): Promise<ExitCode> {
-  const result = await service.listAll(beyondSpec.listModels, ({ models }) => models);
+  const result = await loadModels(service);
   if (result.kind !== "ok") return showList(service, result, MODELS);
   const endpoints = service.flags.json === true ? NOTHING_LISTED : await loadEndpoints(service);
   if (endpoints.kind !== "ok") return service.failed(endpoints);
@@ -83,9 +89,10 @@ async function showOne(service: Service, slug: string): Promise<ExitCode> {
   const loaded = await loadEndpoints(service);
   if (loaded.kind !== "ok") return service.failed(loaded);
   const endpoints = loaded.value?.filter(({ model_slug: modelSlug }) => modelSlug === model.slug) ?? null;
-  return service.answer(Object.assign({}, document, { endpoints }), () =>
-    showModel(model, endpoints ?? [], service.terminal, service.now()),
-  );
+  return service.answer(Object.assign({}, document, { endpoints }), () => {
+    showModel(model, endpoints ?? [], service.terminal, service.now());
+    showOthers(document, modelViewSchema, service.terminal);
+  });
 }
 
 function showModel(model: ModelView, endpoints: readonly EndpointView[], terminal: Terminal, now: Now): void {

@@ -6,11 +6,12 @@ import { EXIT, type ExitCode } from "../../platform/terminal.ts";
 import { csvLine } from "../../platform/text/csv.ts";
 import { shortDuration } from "../../platform/text/relative-time.ts";
 import { command, type OperatorRow } from "../command.ts";
-import { type Failure, isUnknownOperation, showAsItIs } from "../failure.ts";
+import { documentOfFailure, type Failure, isUnknownOperation } from "../failure.ts";
 import { choice, type Given, onOff, text } from "../flags.ts";
-import { itemsIn } from "../lists/listed.ts";
+import { documentOf, itemsIn } from "../lists/listed.ts";
+import { showAsItIs } from "../lists/show-list.ts";
 import { readMomentFlag, SINCE_FORMS } from "../moments.ts";
-import { refuseFlags } from "../refuse.ts";
+import { refuse, refuseFlags } from "../refuse.ts";
 import type { Service } from "../service.ts";
 
 /** From `since` (inclusive) to `until` (exclusive); ISO 8601, null for no bound. */
@@ -50,7 +51,11 @@ async function usage(service: Service, flags: Given<typeof USAGE>): Promise<Exit
   const { by = "robot" } = flags;
   const result = await loadUsageSums(service, by, period, service.now().ms);
   if (result.kind === "ok") return showSums(service, result.value, by, flags.csv === true);
-  return (flags.csv === true ? null : showAsItIs(result, service.terminal)) ?? service.failed(result);
+  if (flags.csv === true && documentOfFailure(result) !== undefined) {
+    const what = "this service names things otherwise than robot-policy knows, so there are no sums";
+    return refuse({ code: "unknown-answer", what, fix: "leave --csv out" }, EXIT.unreachable, service.terminal);
+  }
+  return showAsItIs(result, service) ?? service.failed(result);
 }
 
 /** @returns null after reporting what is wrong with the flags. */
@@ -225,6 +230,12 @@ async function fromLedger(
   const query = boundsOf({ since, until });
   const result = await service.listAll(operations.listUsage, ({ items }) => items, { query });
   if (result.kind !== "ok") return result;
+  const isSummable = ({ value: record }: { readonly value: UsageRecord }) =>
+    typeof record.quantity === "number" && !Number.isNaN(Date.parse(beginningOf(record)));
+  if (!result.value.records.every(isSummable)) {
+    const detail = "an entry of the ledger has no quantity or no time";
+    return { kind: "undecodable", status: result.status, detail, isJson: true, document: documentOf(result.value) };
+  }
   // A service that does not know the query answers with all records.
   const records = itemsIn(result.value).filter((record) => isWithin(record, { since, until }));
   return { ...result, value: { since, until: until ?? isoTime(nowMs), sums: sumUsage(records, by) } };

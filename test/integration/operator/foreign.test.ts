@@ -116,6 +116,43 @@ describe("answers", () => {
     expect((await run("keys", "list")).out).toBe("SCOPES      ID\n            k1\neverything  k2\n");
   });
 
+  it("members beside those that are known → further columns, and lines below what is known", async () => {
+    const { run } = await startForeign((request, response) => {
+      if (request.url === "/v1/models/pi")
+        json(response, 200, { slug: "pi", weights: [{ tag: "a", gb: "3" }], by: { name: "x" } });
+      else if (request.url?.startsWith("/v1/me") !== true) json(response, 404, { detail: "Not Found" });
+      else json(response, 200, { items: [key("k1", { valid: { until: "2030" } }), key("k2", { owner: "cell 4" })] });
+    });
+    expect((await run("keys", "list")).out).toBe(
+      "LABEL  ID  VALID.UNTIL  OWNER\nk1     k1  2030\nk2     k2               cell 4\n",
+    );
+    expect((await run("keys", "list", "--columns", "owner,id")).out).toBe("OWNER   ID\n-       k1\ncell 4  k2\n");
+    expect((await run("models", "show", "pi")).out).toBe("model  pi\nby.name  x\n\nweights\nTAG  GB\na    3\n");
+  });
+
+  it("usage without quantities → shown as it is, not as nothing; --csv → an error", async () => {
+    const answer = { items: [{ id: "u1", month: "2026-10", gpu_seconds: "5400" }] };
+    const { run } = await startForeign((request, response) =>
+      request.url?.includes("summary") === true
+        ? json(response, 404, { detail: "Not Found" })
+        : json(response, 200, answer),
+    );
+    expect(await run("usage")).toMatchObject({ exitCode: 0, out: "ID  MONTH    GPU_SECONDS\nu1  2026-10  5400\n" });
+    expect(JSON.parse((await run("usage", "--json")).out)).toEqual(answer);
+    expect(await run("usage", "--csv")).toMatchObject({ out: "", ...endedWith(4, "[unknown-answer]") });
+  });
+
+  it("a deployment whose progress the service does not show, --wait → says so", async () => {
+    const { run } = await startForeign((request, response) =>
+      request.method === "POST"
+        ? json(response, 200, { id: "d1", status: "new" })
+        : json(response, 404, { detail: "Not Found" }),
+    );
+    expect(await run("deploy", "pi", "--robot", "arm", "--wait")).toMatchObject(
+      endedWith(6, "accepted it, and does not offer to show how it goes on: d1 on its robot is new [not-offered]"),
+    );
+  });
+
   it.each([
     ["endpoint_failing", "Its endpoint was healthy and fails now.", "Repair the inference server"],
     ["constructor", "constructor.", null],

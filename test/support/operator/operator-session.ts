@@ -1,5 +1,6 @@
 /** Every command of robot-policy in one operator session: on a terminal of 80 columns, and as JSON. */
-import { writeFile } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -7,12 +8,15 @@ import { endpointListSchema } from "../../../src/api/endpoints.ts";
 import { type Clock, systemClock } from "../../../src/platform/clock.ts";
 import { REGION, ROBOT_TYPE } from "../../conformance/api/catalog.ts";
 import type { Surroundings } from "../programs/in-process.ts";
-import { openOperatorSite, type OperatorSite } from "./operator.ts";
+import { startHostedStub } from "./hosted-stub.ts";
+import { HASTY_CLOCK, openOperatorSite, type OperatorSite, runOperator } from "./operator.ts";
 
 export interface SessionStep {
   readonly words: readonly string[];
-  /** Also run with --json, whose document is this program's own. Where it is the service's answer, foreign.test.ts shows that. */
-  readonly json?: true;
+  /** Also run with --json: everywhere if the document is this program's own; at the stub if it is the service's answer. */
+  readonly json?: true | "stub";
+  /** Only at one of the services. */
+  readonly only?: "ours" | "stub";
   /** The output depends on the time of day or on the speed of the machine. */
   readonly unsteady?: true;
   /** The output has paths below the home folder: a longer home widens the terminal, so that the same text is truncated. */
@@ -39,7 +43,7 @@ const HOUR_MS = 3_600_000;
 /** An operator's session that contains every command. `HOME` stands for the home folder. */
 export const SESSION: readonly SessionStep[] = [
   { words: words("whoami"), json: true },
-  { words: words("robots list") },
+  { words: words("robots list"), json: "stub" },
   { words: words("robots list --site hall-3") },
   {
     words: words(`robots setup --name arm-4 --type ${ROBOT_TYPE} --region ${REGION} --file HOME/limits.yaml`),
@@ -57,17 +61,18 @@ export const SESSION: readonly SessionStep[] = [
   { words: words("robots thaw arm-4") },
   { words: words("robots allow-recovery arm-4 --times 5") },
   { words: words("models list") },
-  { words: words("models show pi0.5") },
+  { words: words("models show pi0.5"), json: "stub" },
   { words: words("models show no-such-model") },
   { words: words("deployments list") },
   { words: words("deployments show arm-1"), json: true },
   { words: words("deployments retire arm-1 --dry-run") },
   { words: words("deployments retire arm-1") },
   { words: words("deployments list --all") },
-  { words: words("usage"), unsteady: true },
+  { words: words("usage"), json: "stub", unsteady: true },
   { words: words("usage --by robot") },
   { words: words("usage --by model --csv") },
   { words: words("deploy pi0.5 --robot arm-2 --dry-run") },
+  { words: words("deploy pi0.5 --robot arm-2"), only: "stub", json: "stub" },
   { words: words("deploy pi0.5 --robot arm-2 --wait"), unsteady: true },
   { words: words("deploy no-such-model --robot nobody") },
   { words: words("fleets list") },
@@ -77,11 +82,13 @@ export const SESSION: readonly SessionStep[] = [
     unsteady: true,
   },
   { words: words("fleets create --name empty --model pi0.5 --robot nobody") },
-  { words: words("fleets list") },
-  { words: words("fleets show packing") },
+  { words: words("fleets list"), json: "stub" },
+  { words: words("fleets show packing"), json: "stub" },
   { words: words("fleets reconcile packing") },
   { words: words("fleets update-model packing picky-vla --dry-run") },
-  { words: words("fleets update-model packing dead-vla --wait --timeout 1s"), unsteady: true },
+  { words: words("fleets update-model packing dead-vla --wait --timeout 1s"), only: "ours", unsteady: true },
+  { words: words("fleets update-model packing pi0.6 --wait"), only: "stub" },
+  { words: words("fleets update-model packing pi0.7"), only: "stub", json: "stub" },
   { words: words("fleets show nobody") },
   { words: words("fleets remove packing --dry-run") },
   { words: words("fleets remove packing") },
@@ -92,8 +99,11 @@ export const SESSION: readonly SessionStep[] = [
     words: words("keys create 'cell 4' --scope robots:setup --expires 2030-01-31 --out HOME/cell-4.key"),
   },
   { words: words("keys create 'cell 5' --scope robot:setup") },
-  { words: words("keys list") },
+  { words: words("keys create 'cell 6' --expires 2030-01-31"), only: "stub", json: "stub" },
+  { words: words("keys list"), json: "stub" },
   { words: words("keys revoke 'cell 4'") },
+  { words: words("keys revoke k-1 --dry-run"), only: "stub" },
+  { words: words("keys revoke k-1"), only: "stub", json: "stub" },
   { words: words("webhooks list"), json: true },
   { words: words("webhooks create https://hooks.example.com/robots --event robot.frozen --dry-run") },
   { words: words("webhooks create https://10.0.0.1/robots") },
@@ -113,33 +123,75 @@ export const SESSION: readonly SessionStep[] = [
   { words: words("deployments shw") },
 ];
 
-/** Runs the session against the complete service, or against one with the documented operations only. */
-export async function* runSession(which: "whole" | "eleven"): AsyncGenerator<SessionEntry> {
+const ROBOTS = ["arm-1", "arm-2", "arm-3"];
+
+/** Runs the session against our service. */
+export async function* runSession(): AsyncGenerator<SessionEntry> {
   // Far enough in the past that a slow machine does not change the printed times.
   let aheadMs = -3.5 * HOUR_MS;
-  const clock: Clock = {
-    ...systemClock,
-    wallMs: () => systemClock.wallMs() + aheadMs,
-    monotonicMs: () => systemClock.monotonicMs() + aheadMs,
-  };
+  const clock = clockAhead(() => aheadMs);
   await using site = await openOperatorSite({ clock });
-  for (const name of ["arm-1", "arm-2", "arm-3"]) await site.register(name, { site: "hall-2" });
+  for (const name of ROBOTS) await site.register(name, { site: "hall-2" });
   await site.service.send("POST", "/v1/me/deployments", { model: "pi0.5", robot: "arm-1" });
-  await writeFile(join(site.home, "limits.yaml"), "limits: { velocity: 1.2 }\n");
   await endpointsAreKnown(site, 0);
   // Two hours of use.
   aheadMs = -1.5 * HOUR_MS;
   await endpointsAreKnown(site, clock.wallMs());
-  const url = site.urls[which];
-  const fill = (word: string) => word.replace("HOME", site.home).replace("SERVICE", url);
-  const environment = { ROBOT_POLICY_URL: url, ROBOT_POLICY_API_KEY: site.service.key };
-  for (const { words, json, unsteady, hasPaths } of SESSION) {
-    const isSteady = unsteady !== true;
-    const filled = words.map(fill);
-    const columns = COLUMNS + (hasPaths === true ? site.home.length - HOME_LENGTH : 0);
-    yield { ...(await record(site, { environment, columns }, filled)), isSteady };
-    if (json === true) yield { ...(await record(site, { environment }, [...filled, "--json"])), isSteady };
+  const { url, key } = site.service;
+  yield* runSteps("ours", { home: site.home, url, key }, ({ json, unsteady }) => ({
+    withJson: json === true,
+    isSteady: unsteady !== true,
+  }));
+}
+
+/** Runs the session against a service that has only what the service document describes, and other names where it leaves them open. */
+export async function* runStubSession(): AsyncGenerator<SessionEntry> {
+  await using service = await startHostedStub({
+    createdMs: systemClock.wallMs() - 3.5 * HOUR_MS,
+    robots: ROBOTS,
+    restartsOnce: true,
+  });
+  const home = await mkdtemp(join(tmpdir(), "operator-home-"));
+  try {
+    const site = { home, url: service.url, key: "sk_hosted_operator" };
+    yield* runSteps("stub", site, ({ json }) => ({ withJson: json !== undefined, isSteady: true }));
+  } finally {
+    await rm(home, { recursive: true });
   }
+}
+
+interface SessionSite {
+  readonly home: string;
+  readonly url: string;
+  readonly key: string;
+}
+
+async function* runSteps(
+  which: "ours" | "stub",
+  site: SessionSite,
+  howOf: (step: SessionStep) => { readonly withJson: boolean; readonly isSteady: boolean },
+): AsyncGenerator<SessionEntry> {
+  const { home, url, key } = site;
+  await writeFile(join(home, "limits.yaml"), "limits: { velocity: 1.2 }\n");
+  const fill = (word: string) => word.replace("HOME", home).replace("SERVICE", url);
+  const environment = { HOME: home, ROBOT_POLICY_URL: url, ROBOT_POLICY_API_KEY: key };
+  for (const step of SESSION.filter(({ only = which }) => only === which)) {
+    const { withJson, isSteady } = howOf(step);
+    const filled = step.words.map(fill);
+    const columns = COLUMNS + (step.hasPaths === true ? home.length - HOME_LENGTH : 0);
+    // A wait is redrawn at a terminal.
+    const screen = step.words.includes("--wait") ? {} : { columns };
+    yield { ...(await record(home, { environment, ...screen }, filled)), isSteady };
+    if (withJson) yield { ...(await record(home, { environment }, [...filled, "--json"])), isSteady };
+  }
+}
+
+function clockAhead(aheadMs: () => number): Clock {
+  return {
+    ...systemClock,
+    wallMs: () => systemClock.wallMs() + aheadMs(),
+    monotonicMs: () => systemClock.monotonicMs() + aheadMs(),
+  };
 }
 
 /** Waits until every endpoint has been probed since then, and is healthy or unhealthy. */
@@ -177,11 +229,11 @@ const REPLACED: readonly (readonly [RegExp, string])[] = [
 ];
 
 async function record(
-  site: OperatorSite,
+  home: string,
   surroundings: Surroundings,
   words: readonly string[],
 ): Promise<Omit<SessionEntry, "isSteady">> {
-  const { exitCode, out, err } = await site.runWith(surroundings, ...words);
-  const withoutHome = (text: string) => text.replaceAll(site.home, "HOME");
+  const { exitCode, out, err } = await runOperator({ ...surroundings, clock: HASTY_CLOCK }, words);
+  const withoutHome = (text: string) => text.replaceAll(home, "HOME");
   return { words: words.map(withoutHome), exitCode, out: withoutHome(out), err: withoutHome(err) };
 }

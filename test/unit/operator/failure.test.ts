@@ -41,7 +41,7 @@ describe("showFailure", () => {
     ["a refused credential", refused(401, "Invalid API key"), 5, "does not accept the key in /k"],
     ["another credential", refused(401, "Invalid API key"), 5, "put another key into /k"],
     ["a key that lacks a scope", refused(403, "It lacks robots:read"), 5, "sent with the key in /k"],
-    ["an unknown resource", refused(404, "Robot not found"), 6, "list shows valid ones"],
+    ["an unknown resource", refused(404, "Robot not found"), 6, "check the names and ids"],
     [
       "an operation the service lacks",
       refused(404, "Not Found"),

@@ -50,7 +50,8 @@ async function findWith(of: Resource<Item>, name: string, answer: CallResult<nev
     stderr: { write: (text) => void (err += text) },
     environment: {},
   });
-  const service = { terminal, call: async () => answer, failed: () => EXIT.unreachable } as unknown as Service;
+  const parts = { terminal, call: async () => answer, failed: () => EXIT.unreachable, answer: () => EXIT.ok };
+  const service = parts as unknown as Service;
   const found = await find(service, of, name);
   return { found: typeof found === "number" ? found : found.value.id, err };
 }
@@ -80,6 +81,12 @@ test.each<[what: string, of: Resource<Item>, name: string, found: string | numbe
 ])("find: %s", async (_what, of, name, expected, message) => {
   const { found, err } = await findWith(of, name);
   expect([found, err]).toEqual([expected, expect.stringContaining(message)]);
+});
+
+test("find: the service has none of this name and no list → the list is not offered", async () => {
+  const listless = resource({ get, isListOptional: true, load: async () => refused(404, "Not Found") });
+  const { found, err } = await findWith(listless, "arm", refused(404, "Item not found"));
+  expect([found, err]).toEqual([EXIT.rejected, expect.stringContaining("check the name")]);
 });
 
 test("find: the service has none of this name → not looked for in the list", async () => {

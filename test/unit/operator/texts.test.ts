@@ -1,7 +1,7 @@
 /** Text formats of the command line: times, sums, pages. */
 import { describe, expect, test } from "vitest";
 
-import { readNextCursor } from "../../../src/client/operation-client.ts";
+import { readNextPage } from "../../../src/client/operation-client.ts";
 import { joinPages } from "../../../src/operator/lists/listed.ts";
 import { readMoment } from "../../../src/operator/moments.ts";
 import { isWithin, quantityText, sumUsage } from "../../../src/operator/usage/usage.ts";
@@ -36,14 +36,15 @@ test.each([
 
 test.each([
   [undefined, null],
-  ['</v1/robots?limit=2&cursor=x%3D>; rel="next"', "x="],
-  ['</a?cursor=1>; rel="prev", </a?cursor=2>; rel=next', "2"],
-  // Only the cursor is used, so that the credential is sent nowhere else.
-  ['<https://evil.example/?cursor=2>; rel="next"', "2"],
+  ['</v1/robots?limit=2&cursor=x%3D>; rel="next"', { limit: "2", cursor: "x=" }],
+  ['</a?cursor=1>; rel="prev", </a?cursor=2>; rel=next', { cursor: "2" }],
+  ['</a?page=2&per_page=50>; rel="next"', { page: "2", per_page: "50" }],
+  // Only the query is used, so that the credential is sent nowhere else.
+  ['<https://evil.example/?cursor=2>; rel="next"', { cursor: "2" }],
   ['</a?limit=2>; rel="next"', null],
   ["nonsense", null],
-])("readNextCursor: %s → %s", (link, cursor) => {
-  expect(readNextCursor(link)).toBe(cursor);
+])("readNextPage: %s → %j", (link, query) => {
+  expect(readNextPage(link)).toEqual(query);
 });
 
 test.each([
