@@ -235,7 +235,7 @@ function forOperator(loaded: LoadedCredential): LoadedCredential {
     case "key-missing":
       return {
         ...loaded,
-        fix: "correct the path, or give --key-file FILE; robot-policy keys create LABEL --out FILE creates a key in a file",
+        fix: "correct the path, or give --key-file FILE; robot-policy keys create LABEL --scope SCOPE --out FILE creates a key in a file",
       };
     case "key-owner":
       return { ...loaded, what: "the key file belongs to another user", fix };

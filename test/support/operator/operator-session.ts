@@ -67,6 +67,7 @@ export const SESSION: readonly SessionStep[] = [
   { words: words("usage"), unsteady: true },
   { words: words("usage --by robot") },
   { words: words("usage --by model --csv") },
+  { words: words("usage --month 2020-02 --by robot --csv") },
   { words: words("deploy pi0.5 --robot arm-2 --dry-run") },
   { words: words("deploy pi0.5 --robot arm-2 --wait"), unsteady: true },
   { words: words("deploy no-such-model --robot nobody") },
@@ -93,6 +94,8 @@ export const SESSION: readonly SessionStep[] = [
   },
   { words: words("keys create 'cell 5' --scope robot:setup") },
   { words: words("keys list") },
+  { words: words("keys create 'cell 6'") },
+  { words: words("keys rotate 'cell 4' --overlap 0 --out HOME/cell-4-new.key") },
   { words: words("keys revoke 'cell 4'") },
   { words: words("webhooks list"), json: true },
   { words: words("webhooks create https://hooks.example.com/robots --event robot.frozen --dry-run") },
@@ -101,6 +104,7 @@ export const SESSION: readonly SessionStep[] = [
   { words: words("webhooks rotate hooks.example.com") },
   { words: words("webhooks remove hooks.example.com") },
   { words: words("audit --robot arm-4") },
+  { words: words("audit --by bootstrap --since 1d --columns what,from") },
   { words: words("api GET /v1/robots/nobody --include") },
   { words: words("contexts add lab --url SERVICE --key-file HOME/cell-4.key") },
   { words: words("contexts list"), json: true, hasPaths: true },
@@ -173,7 +177,7 @@ const REPLACED: readonly (readonly [RegExp, string])[] = [
   [/("last_used_at": )(?:null|"DATE")/g, "$1WHEN"],
   [/,\d+,second,/g, ",N,second,"],
   // Present only in some runs, because the last use of a key is recorded with a delay.
-  [/(^bootstrap .* ago  )(?:[13] h ago|never  )/gm, "$1WHEN   "],
+  [/(^bootstrap .* everything +)(?:[13] h ago|never  )/gm, "$1WHEN   "],
 ];
 
 async function record(
