@@ -46,7 +46,7 @@ export const KEYS: Listing<KeyItem> = {
       show: ({ state }) => (state === null ? null : { kind: "state", state }),
       sortKey: ({ state }) => STATES.indexOf(state),
     },
-    { name: "key", show: keyText },
+    { name: "key", show: keyText, from: "medium" },
     {
       name: "scopes",
       show: ({ scopes }) => scopesText(scopes),
@@ -61,7 +61,7 @@ export const KEYS: Listing<KeyItem> = {
     },
     { name: "expires", show: ({ expires_at: at }) => future(at), from: "medium" },
     { name: "created", show: ({ created_at: at }) => past(at), from: "wide" },
-    { name: "made with", show: ({ maker }) => maker, from: "wide", weight: 2 },
+    { name: "made with", show: ({ maker }) => maker, from: "wide" },
     { name: "revoked", show: ({ revoked_at: at }) => past(at), from: "wide" },
     { name: "id", show: ({ id }) => id, from: "terminal" },
   ],
