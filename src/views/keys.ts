@@ -46,7 +46,7 @@ export const KEYS: Listing<KeyItem> = {
       show: ({ state }) => (state === null ? null : { kind: "state", state }),
       sortKey: ({ state }) => STATES.indexOf(state),
     },
-    { name: "key", show: keyText, from: "medium" },
+    { name: "key", show: keyText },
     {
       name: "scopes",
       show: ({ scopes }) => scopesText(scopes),

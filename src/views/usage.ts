@@ -104,7 +104,7 @@ export function usageFileColumns(by: UsageBy): readonly Column<UsageSum>[] {
   ];
 }
 
-const FINE = new Intl.NumberFormat("en", { maximumFractionDigits: 2 });
+const FINE = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
 
 /** Seconds as hours, minutes or seconds; other units unchanged. */
 export function quantityText(quantity: number, unit = "second"): string {

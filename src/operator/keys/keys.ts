@@ -322,7 +322,7 @@ async function ownUseOf(keys: readonly ApiKeyView[], service: Service): Promise<
   if (chosen.context === null) return null;
   // This command may use another credential than the context, for example from the environment.
   const own = await chooseService({ context: chosen.context.name }, context);
-  if (own.kind === "no-service" || own.credential.source === chosen.credential.source) return null;
+  if ("code" in own || own.credential.source === chosen.credential.source) return null;
   await using second = await openService(own, flags, context, service.summary);
   return (await isUsedForRequests(keys, second)) ? own.credential.name : null;
 }

@@ -257,7 +257,6 @@ function withCredential(
     fix: "robot-policy login",
   } as const;
   return {
-    kind: "service",
     baseUrl: baseUrl(url),
     ca_file: caFile,
     allow_insecure: allowInsecure,

@@ -115,26 +115,19 @@ function pageOf(baseUrl: string, login_url: string): string | null {
 /** The result of a login, which the browser brings. */
 type LoginCallback = { readonly kind: "approved"; readonly code: string } | { readonly kind: "denied" };
 
-/** A listener on this computer for the result of one login. */
-interface CallbackListener extends AsyncDisposable {
-  /** The service redirects the browser to this URL. */
-  readonly url: string;
-  /** Resolves once. Requests without the right `state` are ignored. */
-  readonly callback: Promise<LoginCallback>;
-}
-
 const CALLBACK_PATH = "/callback";
 const LONGEST_CODE = 256;
 const CONNECTIONS_LIMIT = 16;
 const REQUEST_TIMEOUT_MS = 10_000;
 
 /**
- * Listens on a free port of the loopback interface (RFC 8252 section 7.3).
+ * Listens on a free port of the loopback interface (RFC 8252 section 7.3). The service redirects the browser to its `url`; `callback`
+ * resolves once, with what the browser brings.
  *
  * @param state unguessable: other programs and pages can reach the port too (RFC 6749 section 10.12).
  * @returns null where the port cannot be opened.
  */
-export async function listenForCallback(state: string): Promise<CallbackListener | null> {
+export async function listenForCallback(state: string) {
   const { promise: callback, resolve } = Promise.withResolvers<LoginCallback>();
   const server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS, maxHeaderSize: 8192 }, (request, response) => {
     request.resume();

@@ -175,7 +175,7 @@ const REPLACED: readonly (readonly [RegExp, string])[] = [
   [/^date: .*$/gm, "date: DATE"],
   [/("quantity": )\d+/g, "$1N"],
   [/("last_used_at": )(?:null|"DATE")/g, "$1WHEN"],
-  [/,\d+,second,/g, ",N,second,"],
+  [/,\d+,second,[\d.]+,/g, ",N,second,H,"],
   // Present only in some runs, because the last use of a key is recorded with a delay.
   [/(^bootstrap .* everything +)(?:[13] h ago|never  )/gm, "$1WHEN   "],
 ];

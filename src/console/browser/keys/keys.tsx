@@ -29,8 +29,9 @@ import { NewKeyDialog } from "./new.tsx";
 
 const COLUMNS: readonly Column<KeyItem>[] = columnsOf(KEYS.columns).map(withOwnCell);
 
-/** Two columns say more than a terminal can. */
+/** Two columns say more than a terminal can; the scopes yield to the others. */
 function withOwnCell(column: Column<KeyItem>): Column<KeyItem> {
+  if (column.id === "scopes") return { ...column, track: "minmax(4rem, 2fr)" };
   if (column.id === "label") return { ...column, cell: (key) => <Label of={key} /> };
   if (column.id === "uses") return { ...column, cell: (key) => <Uses of={key} cell={column.cell(key)} /> };
   return column;

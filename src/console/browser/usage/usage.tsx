@@ -116,6 +116,11 @@ export function Usage() {
   );
 }
 
+const DAY_FIELDS = [
+  ["from", "First day"],
+  ["to", "Last day"],
+] as const;
+
 /** The time and the grouping; both are in the URL. */
 function Choices({ by }: { readonly by: UsageBy }) {
   const { query } = useLocation();
@@ -129,12 +134,17 @@ function Choices({ by }: { readonly by: UsageBy }) {
         options={TIMES}
         change={chooseTime}
       />
-      {hasDays ? (
-        <>
-          <DayField label="First day" parameter="from" />
-          <DayField label="Last day" parameter="to" />
-        </>
-      ) : null}
+      {(hasDays ? DAY_FIELDS : []).map(([parameter, label]) => (
+        <Field
+          key={parameter}
+          label={label}
+          kind="date"
+          // Browsers log a warning for an invalid date.
+          value={isDay(query.get(parameter)) ? (query.get(parameter) ?? "") : ""}
+          // An empty one stays in the query: the fields are for days.
+          change={(day) => setQuery((changed) => changed.set(parameter, day))}
+        />
+      ))}
       <Field
         kind="select"
         label="Group by"
@@ -143,20 +153,6 @@ function Choices({ by }: { readonly by: UsageBy }) {
         change={(value) => setParameter("by", value)}
       />
     </div>
-  );
-}
-
-function DayField({ label, parameter }: { readonly label: string; readonly parameter: "from" | "to" }) {
-  const value = useLocation().query.get(parameter);
-  return (
-    <Field
-      label={label}
-      kind="date"
-      // Browsers log a warning for an invalid date.
-      value={isDay(value) ? value : ""}
-      // An empty one stays in the query: the fields are for days.
-      change={(day) => setQuery((query) => query.set(parameter, day))}
-    />
   );
 }
 
