@@ -111,12 +111,12 @@ function subjectOf({ subject_name: name, subject_model: model, details }: AuditE
   return said.find((each) => typeof each === "string") ?? "";
 }
 
-/** Details without ids, and without what the sentence says: `scopes=robots:setup expires_at=2030-01-31`. */
+/** Details without ids, and without what the sentence says: `scopes=[robots:setup] expires_at=2030-01-31`. */
 function detailsInWords(entry: AuditEntryView): string {
   const said = [subjectOf(entry), entry.subject_model, null];
   return Object.entries(entry.details)
     .filter(([name, value]) => !name.endsWith("_id") && name !== "address" && !said.some((each) => each === value))
-    .map(([name, value]) => `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`)
+    .map(([name, value]) => `${name}=${typeof value === "string" ? value : JSON.stringify(value).replaceAll('"', "")}`)
     .join(" ");
 }
 

@@ -35,9 +35,17 @@ test.each<[Partial<AuditEntryView>, string]>([
     {
       action: "robot.enroll",
       subject_name: "arm-3",
-      details: { scopes: "s", windows: [1], site: null, robot_id: "rob_1", full: false, name: "arm-3", address: "::1" },
+      details: {
+        scopes: ["s", "t"],
+        windows: [1],
+        site: null,
+        robot_id: "rob_1",
+        full: false,
+        name: "arm-3",
+        address: "::1",
+      },
     },
-    "line 4 enrolled the robot arm-3,scopes=s windows=[1] full=false",
+    `line 4 enrolled the robot arm-3,"scopes=[s,t] windows=[1] full=false"`,
   ],
 ])("a sentence with actor, action and subject, and the other details: %j → %j", (entry, line) => {
   expect(csvLines(columns, [auditItem(entryOf(entry))])[1]).toBe(line);

@@ -31,6 +31,7 @@ const COLUMNS: readonly Column<KeyItem>[] = columnsOf(KEYS.columns).map(withOwnC
 
 /** Two columns say more than a terminal can; the scopes yield to the others. */
 function withOwnCell(column: Column<KeyItem>): Column<KeyItem> {
+  if (column.id === "key") return { ...column, track: "7rem" };
   if (column.id === "scopes") return { ...column, track: "minmax(4rem, 2fr)" };
   if (column.id === "label") return { ...column, cell: (key) => <Label of={key} /> };
   if (column.id === "uses") return { ...column, cell: (key) => <Uses of={key} cell={column.cell(key)} /> };
