@@ -1,5 +1,5 @@
 /** What operators see of webhooks. */
-import { SECRET_OVERLAP_HOURS, type WebhookView } from "../api/webhooks.ts";
+import type { WebhookView } from "../api/webhooks.ts";
 import { type Listing, past } from "./view.ts";
 
 /** `receiver.example`: the rest of such URLs often is a secret. */
@@ -27,7 +27,7 @@ export const WEBHOOKS: Listing<WebhookView> = {
 };
 
 /** What the rotation of a secret means for its receiver. */
-export const ROTATED = `For ${SECRET_OVERLAP_HOURS} hours both secrets sign: copy the new one to the receiver until then.`;
+export const ROTATED = "For a day both secrets sign: copy the new one to the receiver until then.";
 
 /** What a removal ends. */
 export const REMOVED = "What waits to be delivered is not sent, and its secret is deleted.";

@@ -43,7 +43,7 @@ it("create, rotate: print only the secret, and only once; test: the delivery is 
   const rotated = await site.run("webhooks", "rotate", host);
   expect([rotated.exitCode, neat(rotated.err)]).toEqual([
     0,
-    "The webhook to HOST has a new secret. For 24 hours both secrets sign: copy the new one to the receiver until then.\nIt is shown only once:\n",
+    "The webhook to HOST has a new secret. For a day both secrets sign: copy the new one to the receiver until then.\nIt is shown only once:\n",
   ]);
   await site.run("webhooks", "test", host);
   expect(verified(receiver.received[1]!, rotated.out.trim())).toMatchObject({ type: "webhook.test" });

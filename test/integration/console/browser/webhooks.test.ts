@@ -124,7 +124,7 @@ describeConsole("webhooks", start, (running) => {
     const { id, secret: former } = await createWebhook(running(), receiver.url);
     const page = await open("/webhooks");
     await page.getByRole("button", { name: `New secret ${hostOf(receiver.url)}` }).click();
-    await page.getByText("For 24 hours both secrets sign").waitFor();
+    await page.getByText("For a day both secrets sign").waitFor();
     expect(await violationsInDialog(page)).toEqual([]);
     await page.getByRole("button", { name: "Make a new secret" }).click();
     const secret = await page.locator(".key-once code").innerText();
