@@ -1,3 +1,4 @@
+import { writeFileSync } from "node:fs";
 import { readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
@@ -161,6 +162,19 @@ describe("keys", () => {
       401,
       200,
     ]);
+  });
+
+  it("rotate: somebody else makes the file meanwhile → the new key is printed, as other keys depend on it", async () => {
+    await site.run("keys", "create", "taken", "--scope", "robots:read");
+    const path = join(site.home, "taken.key");
+    const onOutput = (text: string) => {
+      if (text.includes("This replaces the key")) writeFileSync(path, "theirs");
+    };
+    const ran = await site.runWith({ answers: ["y"], onOutput }, "keys", "rotate", "taken", "--out", path);
+    expect(ran).toMatchObject(endedWith(1, "it works, and is shown above, only once"));
+    expect(await readFile(path, "utf8")).toBe("theirs");
+    const authorization = `Bearer ${ran.out.trim()}`;
+    expect((await fetch(`${site.urls.whole}/v1/robots`, { headers: { authorization } })).status).toBe(200);
   });
 
   it("rotate: a service without it → says so", async () => {
