@@ -108,8 +108,6 @@ const FINE = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
 
 /** Seconds as hours, minutes or seconds; other units unchanged. */
 export function quantityText(quantity: number, unit = "second"): string {
-  if (!/seconds?$/.test(unit)) return `${FINE.format(quantity)} ${unit}`.trimEnd();
-  const of = unit.replace(/_?seconds?$/, "").replaceAll("_", " ");
-  const length = quantity < 3600 ? shortDuration(quantity * 1000) : `${FINE.format(quantity / 3600)} h`;
-  return `${of} ${length}`.trimStart();
+  if (unit !== "second") return `${FINE.format(quantity)} ${unit}`.trimEnd();
+  return quantity < 3600 ? shortDuration(quantity * 1000) : `${FINE.format(quantity / 3600)} h`;
 }

@@ -1,6 +1,7 @@
 /** How a login is started and approved: the page in a browser, the listener that the browser comes back to, and the polls beside it. */
 import { spawn } from "node:child_process";
 import { timingSafeEqual } from "node:crypto";
+import { once } from "node:events";
 import { createServer, type Server, type ServerResponse } from "node:http";
 import { platform } from "node:os";
 
@@ -158,10 +159,11 @@ export async function listenForCallback(state: string) {
 }
 
 async function portOf(server: Server): Promise<number | null> {
-  const isListening = await new Promise<boolean>((settle) => {
-    server.once("error", () => settle(false));
-    server.listen({ host: "127.0.0.1", port: 0 }, () => settle(true));
-  });
+  server.listen({ host: "127.0.0.1", port: 0 });
+  const isListening = await once(server, "listening").then(
+    () => true,
+    () => false,
+  );
   const address = server.address();
   return isListening && typeof address === "object" && address !== null ? address.port : null;
 }

@@ -33,7 +33,6 @@ test.each([
   [30, "second", "30 s"],
   [5400, "second", "1.5 h"],
   [3_758_400, "second", "1,044 h"],
-  [90, "robot_seconds", "robot 1 min"],
   [12.345, "request", "12.3 request"],
 ])("quantityText: %d %s → %s", (quantity, unit, text) => {
   expect(quantityText(quantity, unit)).toBe(text);
