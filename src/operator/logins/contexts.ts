@@ -1,9 +1,9 @@
-import { EXIT, type ExitCode } from "../../platform/terminal.ts";
+import { EXIT, type ExitCode, type Problem, type Terminal } from "../../platform/terminal.ts";
 import { localCommand, type OperatorRow } from "../command.ts";
 import type { OperatorContext } from "../context.ts";
 import type { ServiceFlags } from "../flags.ts";
 import { showFacts } from "../lists/show-list.ts";
-import { refuse, refuseUsage } from "../refuse.ts";
+import { refuse } from "../refuse.ts";
 import { type Now, nowOf, timeUntil } from "../times.ts";
 import { baseUrl, chooseTarget, contextProblem, NO_KEY_FILE, urlProblem } from "./choose-service.ts";
 import {
@@ -26,23 +26,7 @@ export const contextCommands: readonly OperatorRow[] = [
     aliases: ["ls"],
     summary: "list the saved services",
     examples: ["robot-policy contexts list"],
-    async run({ contexts: { all, current }, context, answer }) {
-      const document = all.map((each) => describe(each, each.name === current));
-      return answer(document, ({ terminal }) => {
-        if (all.length === 0) {
-          terminal.note("There are no contexts yet; robot-policy login --url URL creates one.");
-          return;
-        }
-        const now = nowOf(context);
-        const rows = all.map((each) => [
-          each.name === current ? "*" : "",
-          each.name,
-          each.url,
-          credentialText(each, now),
-        ]);
-        terminal.table(["", "name", "service", "credential"], rows, ["credential"]);
-      });
-    },
+    run: list,
   }),
   contextCommand({
     name: "contexts show",
@@ -50,21 +34,7 @@ export const contextCommands: readonly OperatorRow[] = [
     argument: "[NAME]",
     names: ["contexts"],
     examples: ["robot-policy contexts show", "robot-policy contexts show lab"],
-    run: (given) =>
-      withOne(given, async (chosen) => {
-        const { name, url, ca_file: caFile, allow_insecure: allowInsecure } = chosen;
-        const isCurrent = name === given.contexts.current;
-        return given.answer(describe(chosen, isCurrent), ({ terminal }) =>
-          showFacts(terminal, [
-            ["context", `${name}${isCurrent ? " (current)" : ""}`],
-            ["service", url],
-            ["credential", credentialText(chosen, nowOf(given.context))],
-            ["CA file", caFile ?? ""],
-            ["plain http", allowInsecure ? "allowed" : ""],
-            ["kept in", contextsPath(given.context) ?? ""],
-          ]),
-        );
-      }),
+    run: show,
   }),
   contextCommand({
     name: "contexts use",
@@ -72,13 +42,7 @@ export const contextCommands: readonly OperatorRow[] = [
     argument: "NAME",
     names: ["contexts"],
     examples: ["robot-policy contexts use lab"],
-    run: (given) =>
-      withOne(given, async (chosen) =>
-        given.save({ ...given.contexts, current: chosen.name }, describe(chosen, true), ({ terminal }) => {
-          terminal.print(`${chosen.name} (${chosen.url}) is the current context.`);
-          noteOverridingVariables(given.context);
-        }),
-      ),
+    run: use,
   }),
   contextCommand({
     name: "contexts add",
@@ -105,16 +69,11 @@ interface Given {
   readonly context: OperatorContext;
   /** The argument; empty without one. */
   readonly name: string;
-  /** Prints the document with `--json`, else has a person shown it. */
-  answer(document: unknown, show: (context: OperatorContext) => void): ExitCode;
-  /** Saves the contexts, and answers. */
-  save(changed: Contexts, document: unknown, show: (context: OperatorContext) => void): Promise<ExitCode>;
 }
 
-function contextCommand({
-  run,
-  ...row
-}: Omit<OperatorRow, "flags" | "load"> & { readonly run: (given: Given) => Promise<ExitCode> }): OperatorRow {
+type Run = (given: Given) => Promise<ExitCode | Problem>;
+
+function contextCommand({ run, ...row }: Omit<OperatorRow, "flags" | "load"> & { readonly run: Run }): OperatorRow {
   return localCommand({
     ...row,
     flags: {},
@@ -122,52 +81,94 @@ function contextCommand({
       const { terminal } = context;
       const contexts = await readContexts(context);
       if ("code" in contexts) return refuse(contexts, contexts.code === "no-home" ? EXIT.failed : EXIT.usage, terminal);
-      const answer: Given["answer"] = (document, show) => {
-        if (flags.json === true) terminal.json(document);
-        else show(context);
-        return EXIT.ok;
-      };
-      const save: Given["save"] = async (changed, document, show) => {
-        const unsaved = await saveContexts(changed, context);
-        return unsaved === null ? answer(document, show) : refuse(unsaved, EXIT.failed, terminal);
-      };
-      return run({ contexts, flags, context, name, answer, save });
+      const result = await run({ contexts, flags, context, name });
+      return typeof result === "number" ? result : refuse(result, exitCodeOf(result), terminal);
     },
   });
 }
 
-/** Acts on the context of the name, else the one that the flags mean, else the current one. */
-async function withOne(
-  { contexts, flags, name, context }: Given,
-  act: (chosen: ServiceContext) => Promise<ExitCode>,
-): Promise<ExitCode> {
+function exitCodeOf({ code }: Problem): ExitCode {
+  if (code === "context-not-saved") return EXIT.failed;
+  return code === "context-taken" ? EXIT.conflict : EXIT.usage;
+}
+
+/** Prints the document with `--json`, else has a person shown it. */
+function answer({ flags, context }: Given, document: unknown, showPerson: (terminal: Terminal) => void): ExitCode {
+  if (flags.json === true) context.terminal.json(document);
+  else showPerson(context.terminal);
+  return EXIT.ok;
+}
+
+async function list(given: Given): Promise<ExitCode> {
+  const { all, current } = given.contexts;
+  const document = all.map((each) => describe(each, each.name === current));
+  return answer(given, document, (terminal) => {
+    if (all.length === 0) {
+      terminal.note("There are no contexts yet; robot-policy login --url URL creates one.");
+      return;
+    }
+    const now = nowOf(given.context);
+    const rows = all.map((each) => [each.name === current ? "*" : "", each.name, each.url, credentialText(each, now)]);
+    terminal.table(["", "name", "service", "credential"], rows, ["credential"]);
+  });
+}
+
+async function show(given: Given): Promise<ExitCode | Problem> {
+  const chosen = chooseOne(given);
+  if ("code" in chosen) return chosen;
+  const { name, url, ca_file: caFile, allow_insecure: allowInsecure } = chosen;
+  const isCurrent = name === given.contexts.current;
+  return answer(given, describe(chosen, isCurrent), (terminal) =>
+    showFacts(terminal, [
+      ["context", `${name}${isCurrent ? " (current)" : ""}`],
+      ["service", url],
+      ["credential", credentialText(chosen, nowOf(given.context))],
+      ["CA file", caFile ?? ""],
+      ["plain http", allowInsecure ? "allowed" : ""],
+      ["kept in", contextsPath(given.context) ?? ""],
+    ]),
+  );
+}
+
+async function use(given: Given): Promise<ExitCode | Problem> {
+  const chosen = chooseOne(given);
+  if ("code" in chosen) return chosen;
+  const unsaved = await saveContexts({ ...given.contexts, current: chosen.name }, given.context);
+  if (unsaved !== null) return unsaved;
+  return answer(given, describe(chosen, true), (terminal) => {
+    terminal.print(`${chosen.name} (${chosen.url}) is the current context.`);
+    noteOverridingVariables(given.context);
+  });
+}
+
+/** The context of the name, else the one that the flags mean, else the current one. */
+function chooseOne({ contexts, flags, name, context }: Given): ServiceContext | Problem {
   const { context: asked, url, caFile } = flags;
   // An address in the environment is that of a service, and names no context here.
   const environment = { ...context.environment, ROBOT_POLICY_URL: undefined };
   const target = chooseTarget(name === "" ? { context: asked, url, caFile } : { context: name }, contexts, environment);
-  if (target.context !== null) return act(target.context);
-  return refuse(contextProblem(target), EXIT.usage, context.terminal);
+  return target.context ?? contextProblem(target);
 }
 
 /** Saves a service; the first one becomes the default. */
-async function add({ contexts, flags, context, name, save }: Given): Promise<ExitCode> {
-  const { terminal, machine } = context;
-  if (!CONTEXT_NAME.test(name)) return refuse(badName(name), EXIT.usage, terminal);
+async function add(given: Given): Promise<ExitCode | Problem> {
+  const { contexts, flags, context, name } = given;
+  if (!CONTEXT_NAME.test(name)) return badName(name);
   if (flags.url === undefined) {
     const fix = `robot-policy contexts add ${name} --url https://HOST`;
-    return refuseUsage("the address of the service is missing", fix, terminal);
+    return { code: "usage", what: "the address of the service is missing", fix };
   }
-  if (flags.keyFile === "") return refuse(NO_KEY_FILE, EXIT.usage, terminal);
+  if (flags.keyFile === "") return NO_KEY_FILE;
   if (flags.caFile === "") {
-    return refuseUsage("--ca-file names no file", "give the path of a PEM file with the certificate", terminal);
+    const fix = "give the path of a PEM file with the certificate";
+    return { code: "usage", what: "--ca-file names no file", fix };
   }
   const allowInsecure = flags.allowInsecure === true;
   const badUrl = urlProblem(flags.url, allowInsecure);
-  if (badUrl !== null) return refuse(badUrl, EXIT.usage, terminal);
+  if (badUrl !== null) return badUrl;
   if (contexts.all.some((each) => each.name === name)) {
     const fix = `give another name, or robot-policy contexts remove ${name} first`;
-    const what = `there is a context ${name} already`;
-    return refuse({ code: "context-taken", what, fix }, EXIT.conflict, terminal);
+    return { code: "context-taken", what: `there is a context ${name} already`, fix };
   }
   const added: ServiceContext = {
     name,
@@ -178,33 +179,34 @@ async function add({ contexts, flags, context, name, save }: Given): Promise<Exi
     login: null,
   };
   const isCurrent = contexts.current === null;
-  const changed = { ...withContext(contexts, added), current: contexts.current ?? name };
-  const exitCode = await save(changed, describe(added, isCurrent), () => {
+  const unsaved = await saveContexts({ ...withContext(contexts, added), current: contexts.current ?? name }, context);
+  if (unsaved !== null) return unsaved;
+  for (const path of [added.ca_file, added.key_file]) {
+    if (path !== null && (await context.machine.files.stat(path).catch(() => null)) === null) {
+      context.terminal.warning(`there is no file ${path} yet`);
+    }
+  }
+  return answer(given, describe(added, isCurrent), (terminal) => {
     terminal.print(`${name} is ${added.url}${isCurrent ? "; it is the current context" : ""}.`);
     if (added.key_file === null) terminal.note(`Sign in: robot-policy login --context ${name}`);
   });
-  for (const path of [added.ca_file, added.key_file]) {
-    if (exitCode !== EXIT.ok || path === null) continue;
-    if ((await machine.files.stat(path).catch(() => null)) === null) terminal.warning(`there is no file ${path} yet`);
-  }
-  return exitCode;
 }
 
 /** Deletes it, and ends its login. */
-async function remove({ contexts: { all, current }, context, name, save }: Given): Promise<ExitCode> {
-  const { terminal } = context;
-  const known = all.find((each) => each.name === name);
-  if (known === undefined) return refuse(contextProblem({ name, url: undefined }), EXIT.usage, terminal);
-  const wasCurrent = current === name;
-  const rest = { all: all.filter((each) => each !== known), current: wasCurrent ? null : current };
-  const exitCode = await save(rest, { name, removed: true }, () =>
+async function remove(given: Given): Promise<ExitCode | Problem> {
+  const { contexts, context, name } = given;
+  const known = contexts.all.find((each) => each.name === name);
+  if (known === undefined) return contextProblem({ name, url: undefined });
+  const wasCurrent = contexts.current === name;
+  const rest = { all: contexts.all.filter((each) => each !== known), current: wasCurrent ? null : contexts.current };
+  const unsaved = await saveContexts(rest, context);
+  if (unsaved !== null) return unsaved;
+  if (known.login !== null && (await endLogin(known, known.login, context)) !== null) {
+    context.terminal.note("The login in it could not be ended at the service: it stays valid there until it expires.");
+  }
+  return answer(given, { name, removed: true }, (terminal) =>
     terminal.print(`${name} is removed${wasCurrent ? "; no context is current now" : ""}.`),
   );
-  if (exitCode !== EXIT.ok || known.login === null) return exitCode;
-  if ((await endLogin(known, known.login, context)) !== null) {
-    terminal.note("The login in it could not be ended at the service: it stays valid there until it expires.");
-  }
-  return exitCode;
 }
 
 /** For `--json`: everything except the token. */

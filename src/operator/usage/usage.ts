@@ -24,6 +24,7 @@ import { command, type OperatorRow } from "../command.ts";
 import { type Failure, isUnknownOperation, showAsItIs } from "../failure.ts";
 import { choice, CSV, type Given, text } from "../flags.ts";
 import { itemsIn } from "../lists/listed.ts";
+import { type ListView, showRows } from "../lists/show-list.ts";
 import { tableOf } from "../lists/shown.ts";
 import { refuseFlags } from "../refuse.ts";
 import type { Service } from "../service.ts";
@@ -64,18 +65,15 @@ async function usage(service: Service, flags: Given<typeof USAGE>): Promise<Exit
     return (flags.csv === true ? null : showAsItIs(result, terminal)) ?? service.failed(result);
   }
   const { since, until, sums } = result.value;
-  return service.answer({ by, since, until, items: sums }, () => {
-    if (flags.csv === true) {
-      terminal.printText(csvLines(usageFileColumns(by), sums).join("\n"));
-      return;
-    }
-    const total = sums.reduce((sum, { quantity }) => sum + quantity, 0);
-    const { headers, prose, row } = tableOf({ columns: usageColumns(by, total), empty: "" });
-    const rows = sums.map((sum) => row(sum, service.now()));
-    if (sums.length > 0) terminal.table(headers, rows, prose);
-    const what = sums.length === 0 ? "Nothing was used" : "Used";
-    terminal.note(`${what} from ${days.first} to ${days.last}, in whole days (UTC).`);
-  });
+  const total = sums.reduce((sum, { quantity }) => sum + quantity, 0);
+  const period = `from ${days.first} to ${days.last}, in whole days (UTC)`;
+  const view: ListView<UsageSum> = {
+    ...tableOf({ columns: usageColumns(by, total), empty: `Nothing was used ${period}` }),
+    csv: (items) => csvLines(usageFileColumns(by), items),
+  };
+  const exitCode = showRows(service, view, sums, { by, since, until, items: sums });
+  if (sums.length > 0 && flags.csv !== true && service.flags.json !== true) terminal.note(`Used ${period}.`);
+  return exitCode;
 }
 
 /** @returns null after reporting what is wrong with the flags. */
