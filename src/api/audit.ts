@@ -32,10 +32,14 @@ const auditEntrySchema = z
 export type AuditEntryView = z.output<typeof auditEntrySchema>;
 
 /** Query of `GET /v1/me/audit`. */
+const AUDIT_ID = /^aud_[0-7][0-9a-hjkmnp-tv-z]{25}$/;
 const auditQuerySchema = pageQuerySchema.extend({
-  after: text({ pattern: /^aud_[0-7][0-9a-hjkmnp-tv-z]{25}$/ })
+  after: text({ pattern: AUDIT_ID })
     .optional()
     .describe("Id of an entry: only those after it, oldest first, for programs that follow the log."),
+  before: text({ pattern: AUDIT_ID })
+    .optional()
+    .describe("Id of an entry: only those before it, newest first. It is ignored with after."),
 });
 export type AuditQuery = z.output<typeof auditQuerySchema>;
 

@@ -25,9 +25,9 @@ export async function withService(
   summary: string,
   act: (service: Service) => Promise<ExitCode>,
 ): Promise<ExitCode> {
-  const choice = await chooseService(flags, context);
-  if (choice.kind === "no-service") return refuse(choice.problem, EXIT.usage, context.terminal);
-  await using service = await openService(choice, flags, context, summary);
+  const chosen = await chooseService(flags, context);
+  if ("code" in chosen) return refuse(chosen, EXIT.usage, context.terminal);
+  await using service = await openService(chosen, flags, context, summary);
   return await act(service);
 }
 

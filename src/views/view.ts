@@ -3,6 +3,7 @@
  * This file has the kinds of values; each front end renders every kind in its own way (operator/lists/shown.ts, console/browser/parts/
  * shown.tsx). Pure: no terminal, no document, no clock.
  */
+import { csvLine } from "../platform/text/csv.ts";
 
 /** A value to show. Texts may hold anything that a client sent: the front ends make them harmless. Null and "" are nothing. */
 export type Shown = string | number | null | Time | State | Digest | Labels;
@@ -50,14 +51,36 @@ export function digest(value: Text): Digest | null {
   return value === null || value === undefined ? null : { kind: "digest", digest: value };
 }
 
+/** A value as plain text, for files, searches and comparisons: times in ISO 8601, digests whole. */
+export function plainText(shown: Shown): string {
+  if (shown === null) return "";
+  if (typeof shown !== "object") return String(shown);
+  switch (shown.kind) {
+    case "past":
+    case "future":
+      return shown.at;
+    case "state":
+      return shown.state;
+    case "digest":
+      return shown.digest;
+    case "labels":
+      return Object.entries(shown.labels)
+        .map(([name, value]) => `${name}=${value}`)
+        .join(" ");
+  }
+}
+
 export interface Column<Item> {
   /** In lower case: the header in the terminal, and the name for `--columns` and for `?sort=`. */
   readonly name: string;
   readonly show: (item: Item) => Shown;
   /** What the list is sorted by in place of the shown value; null comes last. */
   readonly sortKey?: (item: Item) => string | number | null;
-  /** The smallest screen that shows it; "asked": only where it is asked for by name. By default all. */
-  readonly from?: "medium" | "wide" | "asked";
+  /**
+   * The smallest screen that shows it; "terminal": only a terminal does, if it has room; "asked": only where it is asked for by name. By
+   * default all.
+   */
+  readonly from?: "medium" | "wide" | "terminal" | "asked";
   /** How much room a text gets beside the others; 1 by default. */
   readonly weight?: number;
 }
@@ -69,18 +92,29 @@ export interface Filter<Item> {
   readonly valuesOf: (item: Item) => readonly string[];
 }
 
+/** Comma-separated values of these columns, with a line of their names. The lines have no end. */
+export function csvLines<Item>(columns: readonly Column<Item>[], items: readonly Item[]): readonly string[] {
+  const cellOf = (shown: Shown) => (typeof shown === "number" ? shown : plainText(shown));
+  const rows = items.map((item) => columns.map(({ show }) => cellOf(show(item))));
+  return [columns.map(({ name }) => name), ...rows].map(csvLine);
+}
+
 /** One line of `show`, and of the page of the resource. Without a value it is left out. */
 export type Fact = readonly [name: string, value: Shown];
 
-/** A resource. */
-export interface View<Item> {
+/** A list. */
+export interface Listing<Item> {
   /** "robot" */
   readonly noun: string;
   readonly columns: readonly Column<Item>[];
   readonly filters: readonly Filter<Item>[];
-  readonly factsOf: (item: Item) => readonly Fact[];
   /** The heading of an empty list, without a full stop. */
   readonly empty: string;
+}
+
+/** A resource: its list, and what is shown of one. */
+export interface View<Item> extends Listing<Item> {
+  readonly factsOf: (item: Item) => readonly Fact[];
 }
 
 /** Something that an operator has to look after: why, and what to do. */

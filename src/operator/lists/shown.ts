@@ -1,5 +1,5 @@
 /** Renders what src/views says for a terminal. */
-import type { Column, Fact, Shown, View } from "../../views/view.ts";
+import { type Column, csvLines, type Fact, type Shown, type View } from "../../views/view.ts";
 import { shortDigest, labelsText } from "../robots/words.ts";
 import { type Now, timeAgo, timeUntil } from "../times.ts";
 import type { ListView } from "./show-list.ts";
@@ -26,18 +26,26 @@ export function shownText(shown: Shown, now: Now, { isInList = false } = {}): st
   }
 }
 
-/** The table of a list. @param chosen the names of the columns to show unless `--columns` names others; all without "asked" by default. */
-export function tableOf<Item>({ columns, empty }: View<Item>, chosen?: readonly string[]): ListView<Item> {
-  const usual = columns.filter(({ name, from }) => chosen?.includes(name) ?? from !== "asked");
+/**
+ * The table of a list, and its CSV.
+ *
+ * @param usual the names of the columns to show unless `--columns` names others; all without "asked" by default.
+ */
+export function tableOf<Item>({ columns, empty }: Pick<View<Item>, "columns" | "empty">, usual?: readonly string[]) {
   const namesFrom = (screen: Column<Item>["from"]) =>
-    usual.filter(({ from }) => from === screen).map(({ name }) => name);
-  return {
-    headers: usual.map(({ name }) => name),
-    prose: usual.filter(({ weight = 1 }) => weight > 1).map(({ name }) => name),
-    spare: [...namesFrom("medium"), ...namesFrom("wide")],
-    row: (item, now) => usual.map(({ show }) => shownText(show(item), now, { isInList: true })),
+    columns.filter(({ from }) => from === screen).map(({ name }) => name);
+  const names = columns.map(({ name }) => name);
+  const view: ListView<Item> = {
+    headers: names,
+    usual: usual ?? columns.filter(({ from }) => from !== "asked").map(({ name }) => name),
+    prose: columns.filter(({ weight = 1 }) => weight > 1).map(({ name }) => name),
+    spare: [...namesFrom("medium"), ...namesFrom("wide"), ...namesFrom("terminal")],
+    row: (item, now) => columns.map(({ show }) => shownText(show(item), now, { isInList: true })),
+    csv: (items, named) =>
+      csvLines(named.length === 0 ? columns : named.flatMap((name) => columns[names.indexOf(name)] ?? []), items),
     empty: `${empty}.`,
   };
+  return view;
 }
 
 export function factTexts(facts: readonly Fact[], now: Now): readonly (readonly [name: string, value: string])[] {

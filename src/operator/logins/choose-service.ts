@@ -12,7 +12,6 @@ const CONTEXT_VARIABLE = "ROBOT_POLICY_CONTEXT";
 
 /** The service of a command, and the credential for it. */
 export interface ChosenService {
-  readonly kind: "service";
   readonly baseUrl: string;
   readonly ca_file: string | null;
   readonly allow_insecure: boolean;
@@ -30,11 +29,6 @@ export interface ChosenCredential {
   readonly name: string;
   /** For a sentence: how to get another one. */
   readonly another: string;
-}
-
-interface NoService {
-  readonly kind: "no-service";
-  readonly problem: Problem;
 }
 
 /** What flags and environment say of the service, with the context that they mean. */
@@ -88,23 +82,24 @@ const NO_CONTEXT: Problem = {
  *
  * The login and the key file of a context are sent only to that context's address.
  */
-export async function chooseService(flags: ServiceFlags, context: OperatorContext): Promise<ChosenService | NoService> {
-  if (flags.keyFile === "") return noService(NO_KEY_FILE);
+export async function chooseService(flags: ServiceFlags, context: OperatorContext): Promise<ChosenService | Problem> {
+  if (flags.keyFile === "") return NO_KEY_FILE;
   const read = await readContexts(context);
   const isUsable = !("code" in read);
   const target = chooseTarget(flags, isUsable ? read : NO_CONTEXTS, context.environment);
   const { url } = target;
-  if (!isUsable && (url === undefined || target.isNamed) && read.code !== "no-home") return noService(read);
-  if (!isUsable && read.code !== "no-home") context.terminal.warning(read.what, read.fix);
-  if (target.isNamed && target.context === null) return noService(contextProblem(target));
-  if (url === undefined) return noService(target.name === null ? NO_SERVICE : contextProblem(target));
+  if (!isUsable && read.code !== "no-home") {
+    if (url === undefined || target.isNamed) return read;
+    context.terminal.warning(read.what, read.fix);
+  }
+  if (target.isNamed && target.context === null) return contextProblem(target);
+  if (url === undefined) return target.name === null ? NO_SERVICE : contextProblem(target);
   // A context is known by its address: the login of another one is not sent there.
   const own = target.context !== null && baseUrl(target.context.url) === baseUrl(url) ? target.context : null;
   const allowInsecure = flags.allowInsecure ?? own?.allow_insecure ?? false;
   const badUrl = urlProblem(url, allowInsecure);
-  if (badUrl !== null) return noService({ ...badUrl, where: target.source });
+  if (badUrl !== null) return { ...badUrl, where: target.source };
   return {
-    kind: "service",
     baseUrl: baseUrl(url),
     ca_file: flags.caFile ?? own?.ca_file ?? null,
     allow_insecure: allowInsecure,
@@ -147,10 +142,6 @@ export const NO_KEY_FILE: Problem = {
   fix: "give the path of a file with the key",
 };
 
-function noService(problem: Problem): NoService {
-  return { kind: "no-service", problem };
-}
-
 /** An address, and its context. */
 interface Addressed extends Pick<Target, "context" | "isNamed"> {
   readonly url: string;
@@ -165,8 +156,8 @@ function chooseCredential(flags: ServiceFlags, target: Addressed, context: Opera
   // A context that was named in this command overrides a key in the environment.
   if (own !== null && (target.isNamed || environmentKey === undefined)) return own;
   if (environmentKey !== undefined) return environmentCredential(environmentKey, context);
-  const login = loginCommand(target);
-  const fix = `${login} signs you in; or give --key-file FILE, or set ${KEY_VARIABLE}`;
+  const where = target.context === null ? `--url ${target.url}` : `--context ${target.context.name}`;
+  const fix = `robot-policy login ${where} signs you in; or give --key-file FILE, or set ${KEY_VARIABLE}`;
   const what = "there is no credential for this service";
   const problem: CredentialProblem = { kind: "credential-problem", code: "key-missing", what, where: target.url, fix };
   return {
@@ -235,17 +226,13 @@ function forOperator(loaded: LoadedCredential): LoadedCredential {
     case "key-missing":
       return {
         ...loaded,
-        fix: "correct the path, or give --key-file FILE; robot-policy keys create LABEL --out FILE creates a key in a file",
+        fix: "correct the path, or give --key-file FILE; robot-policy keys create LABEL --scope SCOPE --out FILE creates a key in a file",
       };
     case "key-owner":
       return { ...loaded, what: "the key file belongs to another user", fix };
     default:
       return { ...loaded, fix };
   }
-}
-
-function loginCommand({ context, url }: Addressed): string {
-  return context === null ? `robot-policy login --url ${url}` : `robot-policy login --context ${context.name}`;
 }
 
 /** An empty variable counts as not set. */

@@ -1,9 +1,9 @@
-import { EXIT, type ExitCode, type Problem } from "../../platform/terminal.ts";
+import { EXIT, type ExitCode, type Problem, type Terminal } from "../../platform/terminal.ts";
 import { localCommand, type OperatorRow } from "../command.ts";
 import type { OperatorContext } from "../context.ts";
 import type { ServiceFlags } from "../flags.ts";
 import { showFacts } from "../lists/show-list.ts";
-import { refuse, refuseUsage } from "../refuse.ts";
+import { refuse } from "../refuse.ts";
 import { type Now, nowOf, timeUntil } from "../times.ts";
 import { baseUrl, chooseTarget, contextProblem, NO_KEY_FILE, urlProblem } from "./choose-service.ts";
 import {
@@ -17,161 +17,158 @@ import {
   type ServiceContext,
   withContext,
 } from "./contexts-file.ts";
-import { endLogin, noteOverridingVariables } from "./login.ts";
+import { endLogin, noteOverridingVariables } from "./logins.ts";
 
 /** The saved services. */
 export const contextCommands: readonly OperatorRow[] = [
-  localCommand({
+  contextCommand({
     name: "contexts list",
     aliases: ["ls"],
     summary: "list the saved services",
-    flags: {},
     examples: ["robot-policy contexts list"],
-    run: (_own, context, flags) => withContexts(context, async (contexts) => list(contexts, flags, context)),
+    run: list,
   }),
-  localCommand({
+  contextCommand({
     name: "contexts show",
     summary: "show a saved service, by default the current one",
     argument: "[NAME]",
     names: ["contexts"],
-    flags: {},
     examples: ["robot-policy contexts show", "robot-policy contexts show lab"],
-    run: (_own, context, flags, name) =>
-      withContexts(context, async (contexts) => {
-        const chosen = chooseOne(contexts, flags, name, context);
-        return "code" in chosen ? refuse(chosen, EXIT.usage, context.terminal) : show(chosen, contexts, flags, context);
-      }),
+    run: show,
   }),
-  localCommand({
+  contextCommand({
     name: "contexts use",
     summary: "make a saved service the current one, which commands use by default",
     argument: "NAME",
     names: ["contexts"],
-    flags: {},
     examples: ["robot-policy contexts use lab"],
-    run: (_own, context, flags, name) =>
-      withContexts(context, async (contexts) => {
-        const chosen = chooseOne(contexts, flags, name, context);
-        return "code" in chosen ? refuse(chosen, EXIT.usage, context.terminal) : use(chosen, contexts, flags, context);
-      }),
+    run: use,
   }),
-  localCommand({
+  contextCommand({
     name: "contexts add",
     summary: "save a service: --url, and --key-file if it needs one",
     argument: "NAME",
-    flags: {},
     examples: ["robot-policy contexts add lab --url https://policy.lab.example --key-file ~/lab.key"],
-    run: (_own, context, flags, name) => withContexts(context, (contexts) => add(name, contexts, flags, context)),
+    run: add,
   }),
-  localCommand({
+  contextCommand({
     name: "contexts remove",
     aliases: ["rm"],
     summary: "delete a saved service, and end its login",
     argument: "NAME",
     names: ["contexts"],
-    flags: {},
     examples: ["robot-policy contexts remove lab"],
-    run: (_own, context, flags, name) => withContexts(context, (contexts) => remove(name, contexts, flags, context)),
+    run: remove,
   }),
 ];
 
-async function withContexts(
-  context: OperatorContext,
-  act: (contexts: Contexts) => Promise<ExitCode>,
-): Promise<ExitCode> {
-  const read = await readContexts(context);
-  if (!("code" in read)) return act(read);
-  return refuse(read, read.code === "no-home" ? EXIT.failed : EXIT.usage, context.terminal);
+/** What a command on the saved services works with. */
+interface Given {
+  readonly contexts: Contexts;
+  readonly flags: ServiceFlags;
+  readonly context: OperatorContext;
+  /** The argument; empty without one. */
+  readonly name: string;
 }
 
-/** The context of this name, else the one that the flags mean, else the current one. */
-function chooseOne(
-  contexts: Contexts,
-  flags: ServiceFlags,
-  name: string,
-  { environment }: OperatorContext,
-): ServiceContext | Problem {
-  const { context, url, caFile } = flags;
-  const asked = name === "" ? { context, url, caFile } : { context: name };
+type Run = (given: Given) => Promise<ExitCode | Problem>;
+
+function contextCommand({ run, ...row }: Omit<OperatorRow, "flags" | "load"> & { readonly run: Run }): OperatorRow {
+  return localCommand({
+    ...row,
+    flags: {},
+    async run(_own, context, flags, name) {
+      const { terminal } = context;
+      const contexts = await readContexts(context);
+      if ("code" in contexts) return refuse(contexts, contexts.code === "no-home" ? EXIT.failed : EXIT.usage, terminal);
+      const result = await run({ contexts, flags, context, name });
+      return typeof result === "number" ? result : refuse(result, exitCodeOf(result), terminal);
+    },
+  });
+}
+
+function exitCodeOf({ code }: Problem): ExitCode {
+  if (code === "context-not-saved") return EXIT.failed;
+  return code === "context-taken" ? EXIT.conflict : EXIT.usage;
+}
+
+/** Prints the document with `--json`, else has a person shown it. */
+function answer({ flags, context }: Given, document: unknown, showPerson: (terminal: Terminal) => void): ExitCode {
+  if (flags.json === true) context.terminal.json(document);
+  else showPerson(context.terminal);
+  return EXIT.ok;
+}
+
+async function list(given: Given): Promise<ExitCode> {
+  const { all, current } = given.contexts;
+  const document = all.map((each) => describe(each, each.name === current));
+  return answer(given, document, (terminal) => {
+    if (all.length === 0) {
+      terminal.note("There are no contexts yet; robot-policy login --url URL creates one.");
+      return;
+    }
+    const now = nowOf(given.context);
+    const rows = all.map((each) => [each.name === current ? "*" : "", each.name, each.url, credentialText(each, now)]);
+    terminal.table(["", "name", "service", "credential"], rows, ["credential"]);
+  });
+}
+
+async function show(given: Given): Promise<ExitCode | Problem> {
+  const chosen = chooseOne(given);
+  if ("code" in chosen) return chosen;
+  const { name, url, ca_file: caFile, allow_insecure: allowInsecure } = chosen;
+  const isCurrent = name === given.contexts.current;
+  return answer(given, describe(chosen, isCurrent), (terminal) =>
+    showFacts(terminal, [
+      ["context", `${name}${isCurrent ? " (current)" : ""}`],
+      ["service", url],
+      ["credential", credentialText(chosen, nowOf(given.context))],
+      ["CA file", caFile ?? ""],
+      ["plain http", allowInsecure ? "allowed" : ""],
+      ["kept in", contextsPath(given.context) ?? ""],
+    ]),
+  );
+}
+
+async function use(given: Given): Promise<ExitCode | Problem> {
+  const chosen = chooseOne(given);
+  if ("code" in chosen) return chosen;
+  const unsaved = await saveContexts({ ...given.contexts, current: chosen.name }, given.context);
+  if (unsaved !== null) return unsaved;
+  return answer(given, describe(chosen, true), (terminal) => {
+    terminal.print(`${chosen.name} (${chosen.url}) is the current context.`);
+    noteOverridingVariables(given.context);
+  });
+}
+
+/** The context of the name, else the one that the flags mean, else the current one. */
+function chooseOne({ contexts, flags, name, context }: Given): ServiceContext | Problem {
+  const { context: asked, url, caFile } = flags;
   // An address in the environment is that of a service, and names no context here.
-  const target = chooseTarget(asked, contexts, { ...environment, ROBOT_POLICY_URL: undefined });
+  const environment = { ...context.environment, ROBOT_POLICY_URL: undefined };
+  const target = chooseTarget(name === "" ? { context: asked, url, caFile } : { context: name }, contexts, environment);
   return target.context ?? contextProblem(target);
 }
 
-function list({ all, current }: Contexts, { json }: ServiceFlags, context: OperatorContext): ExitCode {
-  const { terminal } = context;
-  if (json === true) {
-    terminal.json(all.map((each) => describe(each, each.name === current)));
-    return EXIT.ok;
-  }
-  if (all.length === 0) {
-    terminal.note("There are no contexts yet; robot-policy login --url URL creates one.");
-    return EXIT.ok;
-  }
-  const now = nowOf(context);
-  const rows = all.map((each) => [each.name === current ? "*" : "", each.name, each.url, credentialText(each, now)]);
-  terminal.table(["", "name", "service", "credential"], rows, ["credential"]);
-  return EXIT.ok;
-}
-
-function show(
-  chosen: ServiceContext,
-  { current }: Contexts,
-  { json }: ServiceFlags,
-  context: OperatorContext,
-): ExitCode {
-  const { terminal } = context;
-  const { name, url, ca_file: caFile, allow_insecure: allowInsecure } = chosen;
-  if (json === true) {
-    terminal.json(describe(chosen, name === current));
-    return EXIT.ok;
-  }
-  showFacts(terminal, [
-    ["context", `${name}${name === current ? " (current)" : ""}`],
-    ["service", url],
-    ["credential", credentialText(chosen, nowOf(context))],
-    ["CA file", caFile ?? ""],
-    ["plain http", allowInsecure ? "allowed" : ""],
-    ["kept in", contextsPath(context) ?? ""],
-  ]);
-  return EXIT.ok;
-}
-
-async function use(
-  chosen: ServiceContext,
-  { all }: Contexts,
-  { json }: ServiceFlags,
-  context: OperatorContext,
-): Promise<ExitCode> {
-  const { terminal } = context;
-  const unsaved = await saveContexts({ all, current: chosen.name }, context);
-  if (unsaved !== null) return refuse(unsaved, EXIT.failed, terminal);
-  if (json === true) terminal.json(describe(chosen, true));
-  else {
-    terminal.print(`${chosen.name} (${chosen.url}) is the current context.`);
-    noteOverridingVariables(context);
-  }
-  return EXIT.ok;
-}
-
 /** Saves a service; the first one becomes the default. */
-async function add(name: string, contexts: Contexts, flags: ServiceFlags, context: OperatorContext): Promise<ExitCode> {
-  const { terminal, machine } = context;
-  if (!CONTEXT_NAME.test(name)) return refuse(badName(name), EXIT.usage, terminal);
+async function add(given: Given): Promise<ExitCode | Problem> {
+  const { contexts, flags, context, name } = given;
+  if (!CONTEXT_NAME.test(name)) return badName(name);
   if (flags.url === undefined) {
     const fix = `robot-policy contexts add ${name} --url https://HOST`;
-    return refuseUsage("the address of the service is missing", fix, terminal);
+    return { code: "usage", what: "the address of the service is missing", fix };
   }
-  if (flags.keyFile === "") return refuse(NO_KEY_FILE, EXIT.usage, terminal);
-  if (flags.caFile === "")
-    return refuseUsage("--ca-file names no file", "give the path of a PEM file with the certificate", terminal);
+  if (flags.keyFile === "") return NO_KEY_FILE;
+  if (flags.caFile === "") {
+    const fix = "give the path of a PEM file with the certificate";
+    return { code: "usage", what: "--ca-file names no file", fix };
+  }
   const allowInsecure = flags.allowInsecure === true;
   const badUrl = urlProblem(flags.url, allowInsecure);
-  if (badUrl !== null) return refuse(badUrl, EXIT.usage, terminal);
+  if (badUrl !== null) return badUrl;
   if (contexts.all.some((each) => each.name === name)) {
     const fix = `give another name, or robot-policy contexts remove ${name} first`;
-    const what = `there is a context ${name} already`;
-    return refuse({ code: "context-taken", what, fix }, EXIT.conflict, terminal);
+    return { code: "context-taken", what: `there is a context ${name} already`, fix };
   }
   const added: ServiceContext = {
     name,
@@ -183,39 +180,33 @@ async function add(name: string, contexts: Contexts, flags: ServiceFlags, contex
   };
   const isCurrent = contexts.current === null;
   const unsaved = await saveContexts({ ...withContext(contexts, added), current: contexts.current ?? name }, context);
-  if (unsaved !== null) return refuse(unsaved, EXIT.failed, terminal);
-  if (flags.json === true) terminal.json(describe(added, isCurrent));
-  else terminal.print(`${name} is ${added.url}${isCurrent ? "; it is the current context" : ""}.`);
+  if (unsaved !== null) return unsaved;
   for (const path of [added.ca_file, added.key_file]) {
-    if (path !== null && (await machine.files.stat(path).catch(() => null)) === null)
-      terminal.warning(`there is no file ${path} yet`);
+    if (path !== null && (await context.machine.files.stat(path).catch(() => null)) === null) {
+      context.terminal.warning(`there is no file ${path} yet`);
+    }
   }
-  if (added.key_file === null && flags.json !== true) terminal.note(`Sign in: robot-policy login --context ${name}`);
-  return EXIT.ok;
+  return answer(given, describe(added, isCurrent), (terminal) => {
+    terminal.print(`${name} is ${added.url}${isCurrent ? "; it is the current context" : ""}.`);
+    if (added.key_file === null) terminal.note(`Sign in: robot-policy login --context ${name}`);
+  });
 }
 
 /** Deletes it, and ends its login. */
-async function remove(
-  name: string,
-  { all, current }: Contexts,
-  { json }: ServiceFlags,
-  context: OperatorContext,
-): Promise<ExitCode> {
-  const { terminal } = context;
-  const known = all.find((each) => each.name === name);
-  if (known === undefined) {
-    return refuse(contextProblem({ name, url: undefined }), EXIT.usage, terminal);
-  }
-  const wasCurrent = current === name;
-  const rest = { all: all.filter((each) => each !== known), current: wasCurrent ? null : current };
+async function remove(given: Given): Promise<ExitCode | Problem> {
+  const { contexts, context, name } = given;
+  const known = contexts.all.find((each) => each.name === name);
+  if (known === undefined) return contextProblem({ name, url: undefined });
+  const wasCurrent = contexts.current === name;
+  const rest = { all: contexts.all.filter((each) => each !== known), current: wasCurrent ? null : contexts.current };
   const unsaved = await saveContexts(rest, context);
-  if (unsaved !== null) return refuse(unsaved, EXIT.failed, terminal);
-  const isEnded = known.login === null || (await endLogin(known, known.login, context)) === null;
-  if (!isEnded)
-    terminal.note("The login in it could not be ended at the service: it stays valid there until it expires.");
-  if (json === true) terminal.json({ name, removed: true });
-  else terminal.print(`${name} is removed${wasCurrent ? "; no context is current now" : ""}.`);
-  return EXIT.ok;
+  if (unsaved !== null) return unsaved;
+  if (known.login !== null && (await endLogin(known, known.login, context)) !== null) {
+    context.terminal.note("The login in it could not be ended at the service: it stays valid there until it expires.");
+  }
+  return answer(given, { name, removed: true }, (terminal) =>
+    terminal.print(`${name} is removed${wasCurrent ? "; no context is current now" : ""}.`),
+  );
 }
 
 /** For `--json`: everything except the token. */

@@ -1,10 +1,16 @@
+/** How a login is started and approved: the page in a browser, the listener that the browser comes back to, and the polls beside it. */
+import { spawn } from "node:child_process";
+import { timingSafeEqual } from "node:crypto";
+import { once } from "node:events";
+import { createServer, type Server, type ServerResponse } from "node:http";
+import { platform } from "node:os";
+
 import { beyondSpec } from "../../api/api.ts";
 import { Secret } from "../../client/secret.ts";
 import { within } from "../../platform/clock.ts";
 import type { OperatorContext } from "../context.ts";
-import { type Failure, isUnknownOperation } from "../failure.ts";
+import { type Failure, isTemporary, isUnknownOperation } from "../failure.ts";
 import type { Service } from "../service.ts";
-import type { LoginCallback } from "./callback.ts";
 
 type StartedLogin =
   | { readonly kind: "started"; readonly login: Login; readonly url: string; readonly user_code: string | null }
@@ -69,7 +75,8 @@ export async function awaitApproval(
     }
     if (isDenial(polled)) return { kind: "denied" };
     lost += 1;
-    if (!isTemporary(polled) || lost >= LOST_POLLS_LIMIT) return { kind: "failed", failure: polled };
+    if (isUnknownOperation(polled) || !isTemporary(polled) || lost >= LOST_POLLS_LIMIT)
+      return { kind: "failed", failure: polled };
     const askedMs = polled.kind === "refused" ? (polled.retryAfterMs ?? 0) : 0;
     intervalMs = Math.min(Math.max(intervalMs, askedMs), POLL_INTERVAL_S.maximum * 1000);
   }
@@ -92,12 +99,6 @@ function isDenial(result: Failure): boolean {
   return result.kind === "refused" && result.status === 401 && /denied/i.test(result.detail);
 }
 
-function isTemporary(failure: Failure): boolean {
-  if (failure.kind === "refused")
-    return !isUnknownOperation(failure) && (failure.status === 429 || failure.status >= 500);
-  return failure.kind === "unreachable";
-}
-
 function clampInterval(intervalS: number | undefined): number {
   const { default: usual, minimum, maximum } = POLL_INTERVAL_S;
   return Math.min(maximum, Math.max(minimum, intervalS ?? usual)) * 1000;
@@ -110,4 +111,103 @@ function pageOf(baseUrl: string, login_url: string): string | null {
   // If the service's address has a path prefix, the page is below it.
   const url = URL.parse(isPath ? `.${login_url}` : login_url, base);
   return url !== null && url.origin === base.origin ? url.href : null;
+}
+
+/** The result of a login, which the browser brings. */
+type LoginCallback = { readonly kind: "approved"; readonly code: string } | { readonly kind: "denied" };
+
+const CALLBACK_PATH = "/callback";
+const LONGEST_CODE = 256;
+const CONNECTIONS_LIMIT = 16;
+const REQUEST_TIMEOUT_MS = 10_000;
+
+/**
+ * Listens on a free port of the loopback interface (RFC 8252 section 7.3). The service redirects the browser to its `url`; `callback`
+ * resolves once, with what the browser brings.
+ *
+ * @param state unguessable: other programs and pages can reach the port too (RFC 6749 section 10.12).
+ * @returns null where the port cannot be opened.
+ */
+export async function listenForCallback(state: string) {
+  const { promise: callback, resolve } = Promise.withResolvers<LoginCallback>();
+  const server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS, maxHeaderSize: 8192 }, (request, response) => {
+    request.resume();
+    const url = URL.parse(request.url ?? "", "http://127.0.0.1");
+    if (request.method !== "GET" || url?.pathname !== CALLBACK_PATH) return answer(response, 404, "Nothing is here.");
+    if (!isSame(url.searchParams.get("state") ?? "", state)) {
+      return answer(response, 400, "This belongs to another login. Start again in the terminal.");
+    }
+    const code = url.searchParams.get("code") ?? "";
+    const isApproved = code !== "" && code.length <= LONGEST_CODE;
+    const what = isApproved ? "The login is approved." : "The login was denied.";
+    answer(response, 200, `${what} Close this page and return to the terminal.`);
+    resolve(isApproved ? { kind: "approved", code } : { kind: "denied" });
+  });
+  server.maxConnections = CONNECTIONS_LIMIT;
+  // Only the listener keeps the command running, not what a browser leaves open.
+  server.on("connection", (socket) => socket.unref());
+  const port = await portOf(server);
+  if (port === null) return null;
+  return {
+    url: `http://127.0.0.1:${port}${CALLBACK_PATH}?state=${encodeURIComponent(state)}`,
+    callback,
+    // close() lets running responses finish, such as the page for the browser.
+    async [Symbol.asyncDispose]() {
+      server.close();
+    },
+  };
+}
+
+async function portOf(server: Server): Promise<number | null> {
+  server.listen({ host: "127.0.0.1", port: 0 });
+  const isListening = await once(server, "listening").then(
+    () => true,
+    () => false,
+  );
+  const address = server.address();
+  return isListening && typeof address === "object" && address !== null ? address.port : null;
+}
+
+function answer(response: ServerResponse, status: number, sentence: string): void {
+  response.writeHead(status, {
+    "content-type": "text/plain; charset=utf-8",
+    "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+    "referrer-policy": "no-referrer",
+    "cache-control": "no-store",
+    "x-content-type-options": "nosniff",
+    connection: "close",
+  });
+  response.end(`${sentence}\n`);
+}
+
+function isSame(given: string, expected: string): boolean {
+  const [left, right] = [Buffer.from(given), Buffer.from(expected)];
+  return left.length === right.length && timingSafeEqual(left, right);
+}
+
+type Environment = OperatorContext["environment"];
+
+/** Variables of a graphical session on this computer. */
+const SCREENS = ["DISPLAY", "WAYLAND_DISPLAY", "WSL_DISTRO_NAME", "BROWSER"] as const;
+
+function hasScreen(environment: Environment): boolean {
+  return SCREENS.some((name) => (environment[name] ?? "") !== "");
+}
+
+/** Whether this is an ssh session: the operator's browser is then on another computer, and cannot reach a listener here. */
+export function isRemoteSession(environment: Environment): boolean {
+  return (environment["SSH_CONNECTION"] ?? "") !== "" && !hasScreen(environment);
+}
+
+/** Opens the browser if this computer seems to have one, and does not wait for it. The caller prints the address in any case. */
+export function openBrowser(url: string, environment: Environment): void {
+  const isMac = platform() === "darwin";
+  if (!isMac && !hasScreen(environment)) return;
+  const isWindows = (environment["WSL_DISTRO_NAME"] ?? "") !== "";
+  // Keep the key out of the browser's environment.
+  const { ROBOT_POLICY_API_KEY: _key, ...env } = environment;
+  const opener = isMac ? "open" : isWindows ? "wslview" : "xdg-open";
+  const child = spawn(opener, [url], { stdio: "ignore", detached: true, env });
+  child.on("error", () => {});
+  child.unref();
 }

@@ -1,17 +1,17 @@
 import { beyondSpec } from "../../api/api.ts";
-import { SECRET_OVERLAP_HOURS, type WebhookView } from "../../api/webhooks.ts";
+import type { WebhookView } from "../../api/webhooks.ts";
 import { EVENT_TYPES } from "../../api/wire/event-types.ts";
-import { receiverOf, webhookState } from "../../api/words/webhooks.ts";
 import { EXIT, type ExitCode } from "../../platform/terminal.ts";
+import { receiverOf, REMOVED, ROTATED, testedInWords, WEBHOOKS } from "../../views/webhooks.ts";
 import { bodyOf, flagPlaces } from "../body.ts";
 import { makeChange } from "../change.ts";
 import { command, type OperatorRow } from "../command.ts";
 import { find, type Resource } from "../find.ts";
 import { CHANGE, DRY_RUN, LIST, wordsOf } from "../flags.ts";
-import { type ListView, showList } from "../lists/show-list.ts";
+import { showList } from "../lists/show-list.ts";
+import { tableOf } from "../lists/shown.ts";
 import { refuse } from "../refuse.ts";
 import type { Service } from "../service.ts";
-import { timeAgo } from "../times.ts";
 
 const CREATE = {
   event: wordsOf(
@@ -32,7 +32,7 @@ export const webhookCommands: readonly OperatorRow[] = [
     summary: "list the webhooks, whether they work, and why not",
     flags: LIST,
     examples: ["robot-policy webhooks list"],
-    run: async (service) => showList(service, await listWebhooks(service), WEBHOOKS),
+    run: async (service) => showList(service, await listWebhooks(service), LISTED),
   }),
   command({
     name: "webhooks create",
@@ -76,9 +76,8 @@ export const webhookCommands: readonly OperatorRow[] = [
           input: { parameters: { webhook_id: id } },
           show(rotated) {
             const { terminal } = service;
-            const receiver = receiverOf(rotated);
-            terminal.note(`For ${SECRET_OVERLAP_HOURS} hours both secrets sign what is sent to ${receiver}.`);
-            terminal.note("The new one is shown only once:");
+            terminal.note(`The webhook to ${receiverOf(rotated)} has a new secret. ${ROTATED}`);
+            terminal.note("It is shown only once:");
             terminal.print(rotated.secret);
           },
         }),
@@ -98,7 +97,7 @@ export const webhookCommands: readonly OperatorRow[] = [
           row: beyondSpec.deleteWebhook,
           input: { parameters: { webhook_id: webhook.id } },
           explain() {
-            service.terminal.note(`This deletes the webhook to ${receiver}, and what waits to be delivered to it.`);
+            service.terminal.note(`This deletes the webhook to ${receiver}. ${REMOVED}`);
             return "Delete it?";
           },
           show: () => service.terminal.print(`The webhook to ${receiver} is deleted (${webhook.id}).`),
@@ -111,19 +110,8 @@ export function listWebhooks(service: Service) {
   return service.listAll(beyondSpec.listWebhooks, ({ items }) => items);
 }
 
-const WEBHOOKS: ListView<WebhookView> = {
-  headers: ["receiver", "state", "last error", "failed", "events", "created", "id"],
-  prose: ["last error", "events"],
-  spare: ["failed", "events", "created"],
-  row: (webhook, now) => [
-    receiverOf(webhook),
-    webhookState(webhook),
-    webhook.last_error ?? "",
-    timeAgo(webhook.last_error_at, now),
-    webhook.events === null ? "all" : webhook.events.join(" "),
-    timeAgo(webhook.created_at, now),
-    webhook.id,
-  ],
+const LISTED = {
+  ...tableOf(WEBHOOKS),
   empty: "There are no webhooks. To create one: robot-policy webhooks create https://RECEIVER/PATH",
 };
 
@@ -154,11 +142,10 @@ async function testWebhook(service: Service, webhook: WebhookView): Promise<Exit
   const result = await service.call(beyondSpec.testWebhook, input);
   if (result.kind !== "ok") return service.failed(result);
   const { value, document } = result.value;
-  const receiver = receiverOf(webhook);
   if (!value.delivered) {
-    const what = `the test event was not delivered to ${receiver}: ${value.error ?? "unknown"}`;
+    const what = `the ${testedInWords(webhook, value.error ?? "unknown")}`;
     const fix = "mend the receiver, then test it again";
     return refuse({ code: "not-delivered", what, fix }, EXIT.rejected, service.terminal);
   }
-  return service.answer(document, () => service.terminal.print(`The test event is delivered to ${receiver}.`));
+  return service.answer(document, () => service.terminal.print(`The ${testedInWords(webhook, null)}.`));
 }

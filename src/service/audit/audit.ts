@@ -12,10 +12,13 @@ import { isoTime } from "../../platform/clock.ts";
 import { createPruning } from "../kernel/tasks/pruning.ts";
 import type { Task } from "../kernel/tasks/task-loop.ts";
 
-/** `GET /v1/me/audit`: the changes in an organization except registrations, newest first; with `after` those after an entry, oldest first. */
+/**
+ * `GET /v1/me/audit`: the changes in an organization except registrations, newest first, with `before` those before an entry; with `after`
+ * those after one, oldest first.
+ */
 export function listOrganizationAudit({ store }: Pick<OperationContext, "store">): Handler<null, AuditQuery> {
   return (call) => {
-    const { after } = call.query;
+    const { after, before } = call.query;
     const order = after === undefined ? "newest" : "oldest";
     return answerList(call, {
       prefix: "aud",
@@ -24,7 +27,7 @@ export function listOrganizationAudit({ store }: Pick<OperationContext, "store">
         listChanges(
           store.reader,
           call.principal.organizationId,
-          { ...range, after: range.after ?? after ?? null },
+          { ...range, after: range.after ?? after ?? before ?? null },
           order,
         ),
       view: viewEntry,

@@ -1,5 +1,4 @@
 import { API_KEY_LABEL_LENGTH } from "../../api/keys.ts";
-import { keysInWords } from "../../api/words/key-lineage.ts";
 import { ENROLL_SCOPE, GENERAL_SCOPES } from "../../api/wire/scopes.ts";
 import { text } from "../../api/wire/text.ts";
 import { isoTime, systemClock } from "../../platform/clock.ts";
@@ -126,6 +125,10 @@ function readTime(written: string, nowMs: number): number | null {
   if (unit === "d" || unit === "h" || unit === "m") return nowMs + Number(count) * UNITS_MS[unit];
   const read = /^\d{4}-/.test(written) ? readDateTime(written) : null;
   return read !== null && "value" in read && (read.value.hasOffset || DAY.test(written)) ? read.value.epochMs : null;
+}
+
+function keysInWords(count: number): string {
+  return `${count} ${count === 1 ? "key" : "keys"} made with it`;
 }
 
 interface KeysRevokeFlags extends CommandFlags {

@@ -26,8 +26,8 @@ async function openSiteInTime(): Promise<SiteInTime> {
 describe("audit", () => {
   it("who changed what, and what robots registered", async () => {
     await using site = await openSiteInTime();
-    await site.run("keys", "create", "cell 9");
-    expect((await site.run("audit")).out).toMatch(/^\S+Z +api_key\.create +cell 9 +bootstrap/m);
+    await site.run("keys", "create", "cell 9", "--everything");
+    expect((await site.run("audit")).out).toMatch(/^\S+Z +bootstrap created the key cell 9 {2}/m);
     expect(await audited(site, "--robot", "arm-1")).toMatchObject([{ kind: "registration", robot: "arm-1" }]);
     expect(await audited(site, "--since", "2020-01-01")).toEqual(await audited(site));
   });
@@ -39,12 +39,40 @@ describe("audit", () => {
     await site.run("deploy", "pi0.5", "--robot", "arm-1");
     await site.run("deployments", "retire", "arm-1");
     const narrow = await site.runWith({ columns: 80 }, "audit");
-    expect(narrow.out).toMatch(/^(?:now|\d+ s ago) +deployment\.retire +pi0\.5 on arm-1 +bootstrap/m);
-    expect(narrow.out).toMatch(/^(?:now|\d+ s ago) +fleet\.create +line 4 +bootstrap/m);
+    expect(narrow.out).toMatch(/^(?:now|\d+ s ago) +bootstrap retired pi0\.5 on arm-1/m);
+    expect(narrow.out).toMatch(/^(?:now|\d+ s ago) +bootstrap created the fleet line 4/m);
     expect(narrow.out).not.toMatch(/(?:fleet|dep|rob|ckpt|key)_01/);
-    expect(narrow.err).toContain("column hidden: id; --columns shows them");
-    expect((await site.run("audit", "--columns", "what,id")).out).toContain(`fleet.create       ${id}\n`);
+    expect((await site.run("audit", "--columns", "action,id")).out).toContain(`fleet.create       ${id}\n`);
     expect(await audited(site)).toContainEqual(expect.objectContaining({ subject_id: id, subject_name: "line 4" }));
+  });
+
+  it("--by, --until, --csv: one actor, in a period, in full", async () => {
+    await using site = await openSiteInTime();
+    const { api_key: key } = await site.json("keys", "create", "line 4", "--everything");
+    const environment = { ROBOT_POLICY_URL: site.urls.whole, ROBOT_POLICY_API_KEY: String(key) };
+    await site.runWith({ environment }, "keys", "create", "cell, 9", "--scope", "robots:setup");
+    const { out } = await site.run("audit", "--by", "line 4", "--csv");
+    expect(out.split("\n")).toEqual([
+      "when,what,from,details,by,action,subject,id",
+      expect.stringMatching(
+        /^\d{4}-\S+Z,"line 4 created the key cell, 9",,"?[^"]*"?[^,]*,line 4,api_key\.create,"cell, 9",key_\w+$/,
+      ),
+      "",
+    ]);
+    expect((await site.run("audit", "--since", "2d", "--until", "1d")).err).toBe(
+      "Nothing was changed in this period.\n",
+    );
+  });
+
+  it("more than a page → to the beginning; before: the changes before one", async () => {
+    await using site = await openSiteInTime();
+    for (let count = 0; count < 5; count += 1) await site.run("keys", "create", `key ${count}`, "--everything");
+    const listed = z.object({ items: z.array(z.object({ id: z.string() })) });
+    const ask = async (query: string) =>
+      listed.parse(await (await site.service.send("GET", `/v1/me/audit?${query}`)).json()).items.map(({ id }) => id);
+    const all = await ask("limit=1000");
+    expect(await ask(`limit=2&before=${all[1]}`)).toEqual(all.slice(2, 4));
+    expect(await ask(`before=${all.at(-1)}`)).toEqual([]);
   });
 
   it("robots show: the refusal since the last registration; none after the next one", async () => {
@@ -71,7 +99,7 @@ describe("audit", () => {
     await using site = await openOperatorSite();
     for (let count = 0; count < HISTORY_KEPT; count += 1) await site.register("arm-1", { site: `bench ${count}` });
     const { out, err } = await site.run("audit", "--robot", "arm-1");
-    expect(out.match(/robot\.setup/g)).toHaveLength(HISTORY_KEPT);
+    expect(out.match(/registered the robot arm-1/g)).toHaveLength(HISTORY_KEPT);
     expect(err).toBe(
       "The service shows no more than the newest 100 registrations of arm-1; there may be earlier ones.\n",
     );
@@ -100,20 +128,31 @@ describe("usage", () => {
   afterAll(() => used[Symbol.asyncDispose]());
 
   it("--json, --by and --csv: the sums of a period", async () => {
-    expect((await used.run("usage")).out).toMatch(/^ROBOT +QUANTITY +SHARE\narm-1 +1\.5 h +█{20}$/m);
-    const sums = await used.json("usage", "--by", "model", "--since", "1d");
+    expect((await used.run("usage")).out).toMatch(/^ROBOT +USED +SHARE\narm-1 +1\.5 h +100 %$/m);
+    const sums = await used.json("usage", "--by", "model", "--since", "2d");
     expect(sums).toMatchObject({
       by: "model",
       items: [{ name: "pi0.5", quantity: expect.any(Number), unit: "second", amount_cents: null }],
     });
     expect((await used.run("usage", "--csv")).out).toMatch(
-      /^robot,quantity,unit,amount_cents\narm-1,54\d\d,second,\n$/,
+      /^robot,quantity,unit,hours,amount_cents\narm-1,54\d\d,second,1\.50,\n$/,
     );
     expect((await used.run("usage", "--until", "2020-01-01")).err).toContain("Nothing was used");
     // The default period is the 30 days before --until, which lie in the future.
     expect((await used.run("usage", "--until", "2098-01-01")).err).toContain("Nothing was used");
-    const whole = await used.json("usage", "--by", "model", "--since", "2d", "--until", "2098-01-01");
+    const whole = await used.json("usage", "--by", "model", "--since", "2020-01-01", "--until", "2098-01-01");
     expect(whole.items).toEqual(sums.items);
+  });
+
+  it("--month: whole days in UTC, as the console sums them", async () => {
+    const { err } = await used.run("usage", "--month", "2026-02");
+    expect(err).toBe("Nothing was used from 2026-02-01 to 2026-02-28, in whole days (UTC).\n");
+    const { since, until } = await used.json("usage", "--month", "2026-02");
+    expect([since, until].map((time) => new Date(String(time)).toISOString())).toEqual([
+      "2026-02-01T00:00:00.000Z",
+      "2026-03-01T00:00:00.000Z",
+    ]);
+    expect((await used.run("usage", "--month", "last")).exitCode).toBe(0);
   });
 
   it.each([
@@ -128,8 +167,8 @@ describe("usage", () => {
     const before = used.service.requests.length;
     const { out, err } = await used.run("usage", "--by", "model", ...args);
     expect(used.service.requests.slice(before).map(({ method, path }) => `${method} ${path}`)).toEqual(paths);
-    expect(out).toMatch(/^pi0\.5 +1\.5 h +█{20}$/m);
-    expect(err).toMatch(/^Used from \S+ \S+ to \S+ \S+, UTC\.$/m);
+    expect(out).toMatch(/^pi0\.5 +1\.5 h +100 %$/m);
+    expect(err).toMatch(/^Used from \S+ to \S+, in whole days \(UTC\)\.$/m);
   });
 
   it("--by day on the documented service → sums up the ledger", async () => {
@@ -142,10 +181,13 @@ describe("usage", () => {
   it.each([
     ["audit --since 2026-02-30", "--since '2026-02-30' is neither a date nor a duration"],
     ["audit --columns whn", "did you mean when?"],
-    ["usage --since yesterday", "--since 'yesterday' is neither a date"],
-    ["usage --until 2026-02-30", "--until '2026-02-30' is neither a date"],
-    ["keys create cell --expires 2030-02-30", "--expires '2030-02-30' is neither a date"],
-    ["usage --since 1d --until 2d", "--since is not before --until"],
+    ["audit --since 1d --until 2d", "--since is not before --until"],
+    ["usage --since yesterday", "--since 'yesterday' is not a day"],
+    ["usage --until 2026-02-30", "--until '2026-02-30' is not a day"],
+    ["usage --month 2026-13", "--month '2026-13' is not a month"],
+    ["usage --month 2026-01 --since 7d", "--month and --since exclude each other"],
+    ["keys create cell --everything --expires 2030-02-30", "--expires '2030-02-30' is neither a date"],
+    ["usage --since 2026-01-02 --until 2026-01-02", "--since is not before --until"],
     ["usage --csv --json", "--csv and --json"],
     ["usage --by week", "Allowed choices are robot, model, day"],
   ])("%s → exit 2", async (commandLine, message) => {

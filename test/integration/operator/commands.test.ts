@@ -18,7 +18,7 @@ const DEPLOYMENT_ID = "dep_01jz0000000000000000000000";
 
 describe("--dry-run", () => {
   it.each([
-    ["keys create x", "POST", "/v1/me/api-keys", { label: "x" }],
+    ["keys create x --everything --no-expiry", "POST", "/v1/me/api-keys", { label: "x" }],
     [`keys revoke ${KEY_ID}`, "DELETE", `/v1/me/api-keys/${KEY_ID}`, null],
     [`deployments retire ${DEPLOYMENT_ID}`, "DELETE", `/v1/me/deployments/${DEPLOYMENT_ID}`, null],
     ["api POST /v1/x --field n=1 --field s=t=1 --field b=01", "POST", "/v1/x", { n: 1, s: "t=1", b: "01" }],

@@ -17,8 +17,8 @@ beforeAll(async () => {
   await site.register("arm-1\u200b");
   await site.run("deploy", "pi0.5", "--robot", "arm-2");
   await site.run("fleets", "create", "--name", "night shift", "--model", "pi0.5", "--robot", "arm-1");
-  await site.run("keys", "create", "cell 4");
-  await site.run("keys", "create", "cell 5");
+  await site.run("keys", "create", "cell 4", "--everything");
+  await site.run("keys", "create", "cell 5", "--everything");
   await site.run("keys", "revoke", "cell 5");
   await site.run("contexts", "add", "lab", "--url", site.urls.whole);
 });

@@ -269,7 +269,7 @@ describe("keys create --enroll", () => {
     expect([started.approval_required, (await computer.poll(started)).status]).toEqual([false, "approved"]);
     expect(await site.json("robots", "show", "arm-60")).toMatchObject({ site: "plant-1", labels: { image: "july" } });
     const listed = await site.run("keys", "list", "--columns", "label,scopes,uses");
-    expect(listed.out).toMatch(/^july +robots:enroll +1 left$/m);
+    expect(listed.out).toMatch(/^july +robots:enroll +1 of 2 left$/m);
   });
 
   it.each([

@@ -70,7 +70,7 @@ describe("answers", () => {
       return { id: at, period_start: at, robot: "arm-1", quantity: 10 ** index, unit: "second" };
     });
     const { run, requests } = await startForeign((_request, response) => json(response, 200, { items }));
-    const { out } = await run("usage", "--since", "2026-02-01T00:00:00Z", "--until", "2026-03-01T00:00:00Z", "--json");
+    const { out } = await run("usage", "--since", "2026-02-01", "--until", "2026-03-01", "--json");
     expect(JSON.parse(out)).toMatchObject({ by: "robot", items: [{ name: "arm-1", quantity: 10 }] });
     const [since, until] = ["2026-02-01T00%3A00%3A00.000Z", "2026-03-01T00%3A00%3A00.000Z"];
     expect(requests).toEqual([
@@ -318,7 +318,7 @@ describe("Retry-After", () => {
     const { run, requests } = await startForeign((_request, response) =>
       json(response, 503, { detail: "restarting" }, { "retry-after": "0" }),
     );
-    expect(await run("keys", "create", "x")).toMatchObject({ exitCode: 4 });
+    expect(await run("keys", "create", "x", "--everything")).toMatchObject({ exitCode: 4 });
     expect(requests).toEqual(["POST /v1/me/api-keys"]);
   });
 });
@@ -365,7 +365,7 @@ describe("fleets update-model, at a service that shows the new model at once", (
 
 it("the answer to a change is lost → says that the change may have been applied", async () => {
   const { run } = await startForeign((_request, response) => response.destroy());
-  expect(await run("keys", "create", "x")).toMatchObject(
+  expect(await run("keys", "create", "x", "--everything")).toMatchObject(
     endedWith(4, "may have been applied, so check before you try again"),
   );
 });

@@ -27,6 +27,8 @@ async function start(created: NonNullable<HostedStubOptions["created"]>) {
 
 const KEY = `sk_hosted_${"1".padStart(24, "k")}`;
 
+const ROBOT = ["--scope", "robots:setup"];
+
 describe("keys create: never loses the key", () => {
   it.each<[shape: string, created: (key: string, asked: object) => unknown]>([
     ["beside a record", (key) => ({ record: { uid: "k-1", begins: key.slice(0, 13) }, token: key })],
@@ -35,9 +37,9 @@ describe("keys create: never loses the key", () => {
     ["a bare text", (key) => key],
   ])("%s → on stdout, or in the file of --out", async (_shape, created) => {
     const { home, run } = await start(created);
-    expect(await run("keys", "create", "cell 4")).toMatchObject({ exitCode: 0, out: `${KEY}\n` });
+    expect(await run("keys", "create", "cell 4", ...ROBOT)).toMatchObject({ exitCode: 0, out: `${KEY}\n` });
     const out = join(home, "key");
-    const written = await run("keys", "create", "cell 5", "--out", out, "--json");
+    const written = await run("keys", "create", "cell 5", ...ROBOT, "--out", out, "--json");
     const second = KEY.replace("kk1", "kk2");
     expect([written.exitCode, await readFile(out, "utf8"), (await stat(out)).mode & 0o777]).toEqual([
       0,
@@ -53,16 +55,16 @@ describe("keys create: never loses the key", () => {
     ["two of them", (key) => ({ one: key, two: key.replace("kk1", "kk3").replace("kk2", "kk3") })],
   ])("%s → the whole answer, once, and exit 1", async (_shape, created) => {
     const { home, run } = await start(created);
-    const printed = await run("keys", "create", "cell 4");
+    const printed = await run("keys", "create", "cell 4", ...ROBOT);
     expect(JSON.parse(printed.out)).toEqual(created(KEY));
     expect(printed).toMatchObject(
       endedWith(1, "the key is created, but which part of the answer it is cannot be told"),
     );
     const out = join(home, "key");
-    const written = await run("keys", "create", "cell 4", "--out", out);
+    const written = await run("keys", "create", "cell 4", ...ROBOT, "--out", out);
     expect(written).toMatchObject({ out: "", ...endedWith(1, `the whole answer is in ${out}`) });
     expect(Object.keys(JSON.parse(await readFile(out, "utf8")))).toEqual(Object.keys(created(KEY)));
-    expect(await run("keys", "create", "cell 4", "--json")).toMatchObject({ exitCode: 0 });
+    expect(await run("keys", "create", "cell 4", ...ROBOT, "--json")).toMatchObject({ exitCode: 0 });
   });
 
   it("--out, and somebody else makes the file meanwhile → on stdout: without an id the key cannot be revoked again", async () => {
@@ -72,7 +74,7 @@ describe("keys create: never loses the key", () => {
       writeFileSync(out, "theirs");
       return { token: key };
     });
-    const ran = await run("keys", "create", "cell 4", "--out", out);
+    const ran = await run("keys", "create", "cell 4", ...ROBOT, "--out", out);
     expect(ran).toMatchObject({ ...endedWith(1, "it works, and is shown above, only once"), out: `${KEY}\n` });
     expect(await readFile(out, "utf8")).toBe("theirs");
   });
@@ -85,7 +87,12 @@ describe("keys create: never loses the key", () => {
       { scopes: ["robots:setup", "fleets:write"] },
       /confirm --scope\./,
     ],
-    ["a later end", ["--expires", "2030-01-31"], { expires_at: "2031-01-31T00:00:00Z" }, /confirm --expires\./],
+    [
+      "a later end",
+      ["--everything", "--expires", "2030-01-31"],
+      { expires_at: "2031-01-31T00:00:00Z" },
+      /confirm --expires\./,
+    ],
     [
       "both, named otherwise",
       ["--scope", "robots:setup", "--expires", "2030-01-31"],
@@ -94,7 +101,7 @@ describe("keys create: never loses the key", () => {
     ],
     [
       "seconds since 1970",
-      ["--expires", "2030-01-31"],
+      ["--everything", "--expires", "2030-01-31"],
       { exp: Date.parse("2030-01-31") / 1000 },
       /^(?!.*does not confirm).*It is shown only once:\n$/s,
     ],

@@ -1,3 +1,4 @@
+import { writeFileSync } from "node:fs";
 import { readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
@@ -52,9 +53,9 @@ describe("keys", () => {
   });
 
   it("create --expires later than the key that makes it → warns: the new one ends with that", async () => {
-    const { out } = await site.run("keys", "create", "short", "--expires", "1d");
+    const { out } = await site.run("keys", "create", "short", "--everything", "--expires", "1d");
     const environment = { ROBOT_POLICY_URL: site.urls.whole, ROBOT_POLICY_API_KEY: out.trim() };
-    const ran = await site.runWith({ environment }, "keys", "create", "long", "--expires", "90d");
+    const ran = await site.runWith({ environment }, "keys", "create", "long", "--everything", "--expires", "90d");
     expect(ran).toMatchObject(endedWith(0, "warning: the answer does not confirm --expires.\n  What the key may do"));
   });
 
@@ -63,20 +64,21 @@ describe("keys", () => {
       "keys",
       "create",
       "timed",
+      "--everything",
       "--expires",
       "7d",
     );
     const clock = { ...systemClock, wallMs: () => Date.parse(createdAt) - 7000 };
-    const list = ["keys", "list", "--columns", "label,created,last-used,state"];
+    const list = ["keys", "list", "--columns", "label,created,last-used,expires"];
     const full = (iso: string) => `${iso.slice(0, 19)}Z`;
     expect((await site.runWith({ clock }, ...list)).out).toMatch(
-      new RegExp(`^timed +${full(createdAt)} +never +expires ${full(expiresAt)}$`, "m"),
+      new RegExp(`^timed +${full(createdAt)} +never +${full(expiresAt)}$`, "m"),
     );
-    expect((await site.runWith({ clock, columns: 200 }, ...list)).out).toMatch(/^timed +now +never +expires in 7 d$/m);
+    expect((await site.runWith({ clock, columns: 200 }, ...list)).out).toMatch(/^timed +now +never +in 7 d$/m);
   });
 
   it("list: a key that was used just now → is not said to be never used", async () => {
-    const { out } = await site.run("keys", "create", "used");
+    const { out } = await site.run("keys", "create", "used", "--everything");
     const listed = () => site.runWith({ columns: 200 }, "keys", "list", "--columns", "label,last-used");
     expect((await listed()).out).toMatch(/^used +never$/m);
     const environment = { ROBOT_POLICY_URL: site.urls.whole, ROBOT_POLICY_API_KEY: out.trim() };
@@ -86,7 +88,7 @@ describe("keys", () => {
 
   it("create --out → the key in a file of mode 600, and not in the output", async () => {
     const path = join(site.home, "cell-5.key");
-    const { exitCode, out, err } = await site.run("keys", "create", "cell 5", "--out", path, "--json");
+    const { exitCode, out, err } = await site.run("keys", "create", "cell 5", "--everything", "--out", path, "--json");
     const key = (await readFile(path, "utf8")).trim();
     expect([exitCode, (await stat(path)).mode & 0o777]).toEqual([0, 0o600]);
     expect(out + err).not.toContain(key);
@@ -102,12 +104,88 @@ describe("keys", () => {
     ["a file in a missing folder", () => join(site.home, "nowhere/key"), "[key-file-unwritable]"],
   ])("create --out: %s → refused, and no key is created", async (_case, path, problem) => {
     const before = (await keys()).length;
-    expect(await site.run("keys", "create", "cell 6", "--out", path())).toMatchObject(endedWith(1, problem));
+    expect(await site.run("keys", "create", "cell 6", "--everything", "--out", path())).toMatchObject(
+      endedWith(1, problem),
+    );
     expect(await keys()).toHaveLength(before);
   });
 
+  it("create: what it may do is required; more than robots:setup ends after 90 days unless --no-expiry", async () => {
+    expect(await site.run("keys", "create", "all")).toMatchObject(endedWith(2, "what the key may do is missing"));
+    const daysOf = async (label: string, ...args: string[]) => {
+      const { expires_at: at } = await site.json("keys", "create", label, ...args);
+      return at === null ? null : Math.round((Date.parse(String(at)) - Date.now()) / 86_400_000);
+    };
+    expect(await daysOf("all", "--everything")).toBe(90);
+    expect(await daysOf("reader", "--scope", "robots:setup", "--scope", "robots:read")).toBe(90);
+    expect(await daysOf("robot", "--scope", "robots:setup")).toBeNull();
+    expect(await daysOf("ever", "--everything", "--no-expiry")).toBeNull();
+    expect((await site.run("keys", "create", "said", "--everything")).err).toMatch(
+      /^It expires 20\d\d-.*--no-expiry none\.$/m,
+    );
+    expect(await site.run("keys", "create", "x", "--everything", "--scope", "robots:read")).toMatchObject(
+      endedWith(2, "--everything and --scope exclude each other"),
+    );
+  });
+
+  it("rotate: a new key of the same label and scopes in the file; the former one works until the overlap is over", async () => {
+    const { api_key: former } = await site.json("keys", "create", "cell 8", "--scope", "robots:read", "--no-expiry");
+    const path = join(site.home, "cell-8.key");
+    const statusOf = async (key: string) =>
+      (await fetch(`${site.urls.whole}/v1/robots`, { headers: { authorization: `Bearer ${key}` } })).status;
+    const declined = await site.runWith({ answers: ["n"] }, "keys", "rotate", "cell 8", "--out", path);
+    expect([declined.exitCode, declined.err]).toEqual([
+      1,
+      expect.stringMatching(
+        /^This replaces the key cell 8 \(sk_rps_…\w{4}\), never used\. A new key with the same scopes/,
+      ),
+    ]);
+    const rotated = await site.run("keys", "rotate", "cell 8", "--out", path, "--overlap", "2h");
+    expect([rotated.exitCode, rotated.out, rotated.err]).toEqual([
+      0,
+      expect.stringMatching(/^The key cell 8 \(key_\w+\) is in \S+, which only you can read\.\n$/),
+      expect.stringMatching(/^The former key ends 20\d\d-\S+: replace it before\.\n$/),
+    ]);
+    const key = (await readFile(path, "utf8")).trim();
+    expect([await statusOf(String(former)), await statusOf(key)]).toEqual([200, 200]);
+    expect(await site.run("keys", "rotate", "cell 8", "--out", path)).toMatchObject(endedWith(2, "2 keys have the id"));
+    const [before, after] = (await keys()).filter(({ label }) => label === "cell 8");
+    expect(after).toMatchObject({ scopes: ["robots:read"], expires_at: null });
+    expect(Math.round((Date.parse(before?.expires_at ?? "") - Date.now()) / 3_600_000)).toBe(2);
+    // An existing file is refused before anything is rotated; without an overlap the former key ends at once.
+    expect(await site.run("keys", "rotate", after?.id ?? "", "--out", path)).toMatchObject(
+      endedWith(1, "[key-file-exists]"),
+    );
+    const last = await site.run("keys", "rotate", after?.id ?? "", "--overlap", "0");
+    expect([last.err, await statusOf(key), await statusOf(last.out.trim())]).toEqual([
+      expect.stringContaining("The former key has ended."),
+      401,
+      200,
+    ]);
+  });
+
+  it("rotate: somebody else makes the file meanwhile → the new key is printed, as other keys depend on it", async () => {
+    await site.run("keys", "create", "taken", "--scope", "robots:read");
+    const path = join(site.home, "taken.key");
+    const onOutput = (text: string) => {
+      if (text.includes("This replaces the key")) writeFileSync(path, "theirs");
+    };
+    const ran = await site.runWith({ answers: ["y"], onOutput }, "keys", "rotate", "taken", "--out", path);
+    expect(ran).toMatchObject(endedWith(1, "it works, and is shown above, only once"));
+    expect(await readFile(path, "utf8")).toBe("theirs");
+    const authorization = `Bearer ${ran.out.trim()}`;
+    expect((await fetch(`${site.urls.whole}/v1/robots`, { headers: { authorization } })).status).toBe(200);
+  });
+
+  it("rotate: a service without it → says so", async () => {
+    await site.run("keys", "create", "kept", "--scope", "robots:setup");
+    expect(await site.eleven("keys", "rotate", "kept")).toMatchObject(
+      endedWith(6, "this service does not offer to replace an API key by a new one with the same scopes"),
+    );
+  });
+
   it("revoke: a label → the service refuses the key from then on", async () => {
-    const { out } = await site.run("keys", "create", "cell 7");
+    const { out } = await site.run("keys", "create", "cell 7", "--everything");
     const revoked = await site.run("keys", "revoke", "cell 7");
     expect(revoked).toMatchObject({ exitCode: 0, out: expect.stringContaining("cell 7 is revoked") });
     const environment = { ROBOT_POLICY_URL: site.urls.whole, ROBOT_POLICY_API_KEY: out.trim() };
@@ -120,8 +198,8 @@ describe("keys", () => {
   });
 
   it("revoke: a label of two keys → exit 2 with their ids, and both stay", async () => {
-    await site.run("keys", "create", "twin");
-    await site.run("keys", "create", "twin");
+    await site.run("keys", "create", "twin", "--everything");
+    await site.run("keys", "create", "twin", "--everything");
     const ambiguous = await site.run("keys", "revoke", "twin");
     expect([ambiguous.exitCode, ambiguous.err]).toEqual([
       2,
@@ -138,7 +216,7 @@ describe("keys", () => {
     ["", 1, "[not-confirmed]"],
     ["n", 1, "[not-confirmed]"],
   ])("revoke: asks once; answer %j → exit %i", async (answer, exitCode, message) => {
-    await site.run("keys", "create", "asked");
+    await site.run("keys", "create", "asked", "--everything");
     const ran = await site.runWith({ answers: [answer] }, "keys", "revoke", "asked");
     expect([ran.exitCode, ran.out + ran.err]).toEqual([exitCode, expect.stringContaining(message)]);
     expect(ran.err).toMatch(/^This revokes the key asked \(sk_rps_…\w{4}\), never used\.\n/);
@@ -150,7 +228,7 @@ describe("keys", () => {
   });
 
   it("revoke: --yes, or a key that is already revoked → no question", async () => {
-    const { id } = await site.json("keys", "create", "once");
+    const { id } = await site.json("keys", "create", "once", "--everything");
     for (const args of [["once", "--yes"], [id]]) {
       expect(await site.runWith({ answers: [] }, "keys", "revoke", ...args)).toMatchObject({ exitCode: 0, err: "" });
     }
@@ -161,7 +239,7 @@ describe("keys", () => {
     ["a service that does not tell which key a request used", () => site.urls.eleven],
   ])("revoke, at %s: the key in use", (_what, url) => {
     const createKeyInUse = async () => {
-      const { api_key: apiKey } = await site.json("keys", "create", "own");
+      const { api_key: apiKey } = await site.json("keys", "create", "own", "--everything");
       onTestFinished(async () => void (await site.run("keys", "revoke", "own")));
       return { ROBOT_POLICY_URL: url(), ROBOT_POLICY_API_KEY: String(apiKey) };
     };
@@ -172,7 +250,7 @@ describe("keys", () => {
         exitCode: 2,
         out: "",
         err: expect.stringMatching(
-          /^error: you use the key own yourself: the key in ROBOT_POLICY_API_KEY \[own-key\]\n {2}→ replace it instead: robot-policy api POST \/v1\/me\/api-keys\/\S+\/rotate/,
+          /^error: you use the key own yourself: the key in ROBOT_POLICY_API_KEY \[own-key\]\n {2}→ replace it instead: robot-policy keys rotate key_\w+ --out FILE;/,
         ),
       });
       expect((await site.runWith({ environment }, "robots", "list")).exitCode).toBe(0);
@@ -192,9 +270,10 @@ describe("keys", () => {
   });
 
   it("revoke: a key with which others were created → a script needs --yes; a person is told which keys also end", async () => {
-    const parent = await site.json("keys", "create", "parent");
+    const parent = await site.json("keys", "create", "parent", "--everything");
     const environment = { ROBOT_POLICY_URL: site.urls.whole, ROBOT_POLICY_API_KEY: String(parent.api_key) };
-    for (const label of ["first", "second"]) await site.runWith({ environment }, "keys", "create", label);
+    for (const label of ["first", "second"])
+      await site.runWith({ environment }, "keys", "create", label, "--everything");
     const listed = await site.run("keys", "list", "--columns", "label,made-with");
     expect(listed.out).toMatch(/^parent +bootstrap$/m);
     expect(listed.out).toMatch(/^first +parent$/m);
@@ -212,7 +291,7 @@ describe("keys", () => {
 
   it("revoke: the key of a context → counts as in use, even when another key takes precedence", async () => {
     const keyFile = join(site.home, "context.key");
-    await site.run("keys", "create", "of the context", "--out", keyFile);
+    await site.run("keys", "create", "of the context", "--everything", "--out", keyFile);
     await site.run("contexts", "add", "here", "--url", site.urls.whole, "--key-file", keyFile);
     expect(await site.run("keys", "revoke", "of the context")).toMatchObject(
       endedWith(2, `the key in ${keyFile}, which the context names`),
@@ -221,7 +300,7 @@ describe("keys", () => {
   });
 
   it("create: the service refuses the label → the error names LABEL", async () => {
-    const { exitCode, err } = await site.run("keys", "create", "x".repeat(300));
+    const { exitCode, err } = await site.run("keys", "create", "x".repeat(300), "--everything");
     const finding = /^error: LABEL "x+…: String should have at most 256 /m;
     expect([exitCode, err]).toEqual([6, expect.stringMatching(finding)]);
   });

@@ -81,6 +81,9 @@ describe("login: a browser on this computer", () => {
     const who = await site.later("whoami");
     expect(who.out).toMatch(/^credential +the login of context 127\.0\.0\.1-\d+ \(since .*, good until .*\)$/m);
     expect(who.out).toMatch(/^id +ses_/m);
+    const audited = async (...args: string[]) => (await site.later("audit", "--columns", "what", ...args)).out;
+    expect(await audited("--sign-ins")).toMatch(/^bootstrap approved a login$/m);
+    expect(await audited()).not.toContain("approved a login");
   });
 
   it("the key that approved it → counts as in use, and revoking it ends the login", async () => {

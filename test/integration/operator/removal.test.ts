@@ -95,7 +95,7 @@ it("line feeds in names of robots, fleets and keys → do not start a new line",
   await site.register(name);
   const { id } = await site.json("robots", "show", name);
   const fleet = ["--name", "fleet\n→ forged", "--model", "pi0.5", "--robot", id, "--peak", "1"];
-  const { id: keyId } = await site.json("keys", "create", "key\n→ forged");
+  const { id: keyId } = await site.json("keys", "create", "key\n→ forged", "--everything");
   const asked = { answers: ["n"] };
   for (const { out, err } of [
     await site.run("fleets", "create", ...fleet),

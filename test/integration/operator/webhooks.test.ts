@@ -43,7 +43,7 @@ it("create, rotate: print only the secret, and only once; test: the delivery is 
   const rotated = await site.run("webhooks", "rotate", host);
   expect([rotated.exitCode, neat(rotated.err)]).toEqual([
     0,
-    "For 24 hours both secrets sign what is sent to HOST.\nThe new one is shown only once:\n",
+    "The webhook to HOST has a new secret. For a day both secrets sign: copy the new one to the receiver until then.\nIt is shown only once:\n",
   ]);
   await site.run("webhooks", "test", host);
   expect(verified(receiver.received[1]!, rotated.out.trim())).toMatchObject({ type: "webhook.test" });
@@ -54,7 +54,7 @@ it("create, rotate: print only the secret, and only once; test: the delivery is 
   );
 });
 
-it("list: state, last error and events; a narrow terminal keeps receiver, state, error and id", async () => {
+it("list: state, last error and events; a narrow terminal keeps receiver, state and error", async () => {
   await using freshSite = await openSiteAtOneTime({ configuration: { webhooks: LOCAL } });
   await freshSite.run("webhooks", "create", receiver.url, "--event", "robot.frozen", "--event", "robot.offline");
   receiver.answer = answerWith(500);
@@ -69,13 +69,13 @@ it("list: state, last error and events; a narrow terminal keeps receiver, state,
     "failing",
     "answered 500",
     "now",
-    "robot.frozen robot.offline",
+    "robot.frozen, robot.offline",
     "now",
     "wh_ID",
   ]);
   const narrow = await freshSite.runWith({ environment, columns: 70 }, "webhooks", "list");
-  expect(narrow.out).toMatch(new RegExp(`${host}  failing +answered 500 +wh_`));
-  expect(narrow.err).toContain("hidden:");
+  expect(narrow.out).toMatch(new RegExp(`${host}  failing +answered 500`));
+  expect(narrow.err).toContain("hidden: events, created, id;");
   expect(await freshSite.run("webhooks", "test", "nobody.example")).toMatchObject(
     endedWith(6, "no webhook has the id, URL"),
   );
@@ -90,7 +90,9 @@ it("remove: asks once; two webhooks with one host → their URL or id is require
   const declined = await site.runWith({ answers: ["n"] }, "webhooks", "rm", receiver.url);
   expect([declined.exitCode, neat(declined.err)]).toEqual([
     1,
-    expect.stringContaining("This deletes the webhook to HOST, and what waits to be delivered to it.\nDelete it?"),
+    expect.stringContaining(
+      "This deletes the webhook to HOST. What waits to be delivered is not sent, and its secret is deleted.\nDelete it?",
+    ),
   ]);
   const removed = await site.runWith({ answers: ["y"] }, "webhooks", "rm", receiver.url);
   expect([removed.exitCode, neat(removed.out)]).toEqual([0, "The webhook to HOST is deleted (wh_ID).\n"]);

@@ -71,6 +71,7 @@ export const SESSION: readonly SessionStep[] = [
   { words: words("usage"), json: "stub", unsteady: true },
   { words: words("usage --by robot") },
   { words: words("usage --by model --csv") },
+  { words: words("usage --month 2020-02 --by robot --csv") },
   { words: words("deploy pi0.5 --robot arm-2 --dry-run") },
   { words: words("deploy pi0.5 --robot arm-2"), only: "stub", json: "stub" },
   { words: words("deploy pi0.5 --robot arm-2 --wait"), unsteady: true },
@@ -99,8 +100,10 @@ export const SESSION: readonly SessionStep[] = [
     words: words("keys create 'cell 4' --scope robots:setup --expires 2030-01-31 --out HOME/cell-4.key"),
   },
   { words: words("keys create 'cell 5' --scope robot:setup") },
-  { words: words("keys create 'cell 6' --expires 2030-01-31"), only: "stub", json: "stub" },
+  { words: words("keys create 'cell 6' --everything --expires 2030-01-31"), only: "stub", json: "stub" },
   { words: words("keys list"), json: "stub" },
+  { words: words("keys create 'cell 6'") },
+  { words: words("keys rotate 'cell 4' --overlap 0 --out HOME/cell-4-new.key") },
   { words: words("keys revoke 'cell 4'") },
   { words: words("keys revoke k-1 --dry-run"), only: "stub" },
   { words: words("keys revoke k-1"), only: "stub", json: "stub" },
@@ -111,6 +114,7 @@ export const SESSION: readonly SessionStep[] = [
   { words: words("webhooks rotate hooks.example.com") },
   { words: words("webhooks remove hooks.example.com") },
   { words: words("audit --robot arm-4") },
+  { words: words("audit --by bootstrap --since 1d --columns what,from") },
   { words: words("api GET /v1/robots/nobody --include") },
   { words: words("contexts add lab --url SERVICE --key-file HOME/cell-4.key") },
   { words: words("contexts list"), json: true, hasPaths: true },
@@ -223,9 +227,9 @@ const REPLACED: readonly (readonly [RegExp, string])[] = [
   [/^date: .*$/gm, "date: DATE"],
   [/("quantity": )\d+/g, "$1N"],
   [/("last_used_at": )(?:null|"DATE")/g, "$1WHEN"],
-  [/,\d+,second,/g, ",N,second,"],
+  [/,\d+,second,[\d.]+,/g, ",N,second,H,"],
   // Present only in some runs, because the last use of a key is recorded with a delay.
-  [/(^bootstrap .* ago  )(?:[13] h ago|never  )/gm, "$1WHEN   "],
+  [/(^bootstrap .* everything +)(?:[13] h ago|never  )/gm, "$1WHEN   "],
 ];
 
 async function record(

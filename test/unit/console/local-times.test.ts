@@ -2,7 +2,7 @@
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 
 import { bodyOf } from "../../../src/console/browser/fleets/draft.ts";
-import { expiryOf } from "../../../src/console/browser/keys/expiry.ts";
+import { expiryOf } from "../../../src/views/keys.ts";
 
 describe.each([
   ["UTC", "2026-01-31T22:30:00.000Z", "2026-07-31T22:30:00.000Z"],
@@ -24,7 +24,7 @@ describe.each([
 
   it("the expiry of a key is read in the person's time zone", () => {
     inZone();
-    expect([expiryOf("at", "2026-01-31T22:30"), expiryOf("at", "2026-07-31T22:30")]).toEqual([winter, summer]);
+    expect([expiryOf("at", "2026-01-31T22:30", 0), expiryOf("at", "2026-07-31T22:30", 0)]).toEqual([winter, summer]);
   });
 });
 

@@ -1,74 +1,81 @@
 import { useMemo } from "preact/hooks";
 
 import type { AuditEntryView } from "../../../api/audit.ts";
-import { detailsInWords, subjectOf } from "../../../api/words/audit.ts";
+import { AUDIT, auditItem, type AuditItem, isSignIn } from "../../../views/audit.ts";
 import { TOPICS } from "../../topics.ts";
 import { useData } from "../data/query.ts";
-import { None } from "../parts/none.tsx";
+import { CsvButton } from "../parts/csv-button.tsx";
+import { Field } from "../parts/form/fields.tsx";
 import { withTimes } from "../parts/relative-time.tsx";
-import { type Column, textColumn, timeColumn } from "../parts/table/columns.tsx";
+import { columnsOf, filtersOf } from "../parts/shown.tsx";
+import type { Column } from "../parts/table/columns.tsx";
 import type { Filtering } from "../parts/table/filter-bar.tsx";
 import { ListPage } from "../parts/table/list-page.tsx";
 import { number } from "../parts/text.ts";
+import { setParameter, useLocation } from "../router.ts";
 
-/** Changes that the page loads; the command line lists all. */
-const CHANGES_SHOWN = 1000;
+/** Changes on one page. */
+const PAGE_CHANGES = 1000;
 
-interface Entry {
-  readonly id: string;
-  readonly at: string;
-  readonly what: string;
-  readonly subject: string;
-  readonly subjectId: string;
-  readonly by: string;
-  readonly from: string;
-  readonly details: string;
+const COLUMNS = columnsOf(AUDIT.columns).map(withWords);
+
+/** Times in details as the page shows them. */
+function withWords(column: Column<AuditItem>): Column<AuditItem> {
+  if (column.id !== "details") return column;
+  return { ...column, cell: ({ details }) => <span title={details}>{withTimes(details)}</span> };
 }
 
-const COLUMNS: readonly Column<Entry>[] = [
-  textColumn({ id: "what", name: "What", track: "minmax(9.5rem, 1.2fr)" }, ({ what }) => what),
-  timeColumn({ id: "when", name: "When", track: "7rem" }, ({ at }) => at),
-  textColumn(
-    {
-      id: "subject",
-      name: "Subject",
-      track: "minmax(7rem, 1fr)",
-      cell: ({ subject, subjectId }) => <span title={subjectId}>{subject || <None />}</span>,
-    },
-    ({ subject }) => subject,
-  ),
-  textColumn({ id: "by", name: "By", track: "minmax(6rem, 0.8fr)" }, ({ by }) => by),
-  textColumn({ id: "from", name: "From", track: "8rem", from: "wide" }, ({ from }) => from),
-  {
-    id: "details",
-    name: "Details",
-    track: "minmax(10rem, 2fr)",
-    cell: ({ details }) => <span title={details}>{details}</span>,
-  },
-];
-
-const FILTERING: Filtering<Entry> = {
-  filters: [
-    { id: "what", label: "What", valuesOf: ({ what }) => [what] },
-    { id: "by", label: "By", valuesOf: ({ by }) => [by] },
-  ],
-  textOf: (entry) => Object.values(entry).join(" "),
+const FILTERING: Filtering<AuditItem> = {
+  filters: filtersOf(AUDIT.filters),
+  textOf: (item) => [AUDIT.columns[1]?.show(item), ...Object.values(item)].join(" "),
 };
 
-/** `/audit`: who changed what, newest first. */
+const SIGN_INS = [
+  { value: "", word: "Hidden" },
+  { value: "shown", word: "Shown" },
+] as const;
+
+/** `/audit`: who changed what, newest first; `?before=`: the page of changes before an entry. */
 export function Audit() {
-  const changes = useData<{ readonly items: readonly AuditEntryView[] }>(`/v1/me/audit?limit=${CHANGES_SHOWN}`, TOPICS);
-  const changed = changes.value?.items;
-  const rows = useMemo(() => (changed ?? []).map(entryOfChange), [changed]);
+  const { path, query } = useLocation();
+  const before = query.get("before");
+  const parameters = new URLSearchParams({ limit: String(PAGE_CHANGES), ...(before === null ? {} : { before }) });
+  const asked = `/v1/me/audit?${parameters.toString()}`;
+  const changes = useData<{ readonly items: readonly AuditEntryView[] }>(asked, TOPICS);
+  const entries = changes.value?.items ?? NO_ENTRIES;
+  const hasSignIns = query.get("sign-ins") === "shown";
+  const rows = useMemo(
+    () => entries.filter((entry) => hasSignIns || !isSignIn(entry)).map(auditItem),
+    [entries, hasSignIns],
+  );
+  const pageBefore = (id: string | null) => {
+    const other = new URLSearchParams(query);
+    if (id === null) other.delete("before");
+    else other.set("before", id);
+    return `${path}?${other.toString()}`.replace(/\?$/, "");
+  };
+  const last = entries.length < PAGE_CHANGES ? undefined : entries.at(-1);
   return (
     <ListPage
       title="Audit"
       isCounted={false}
+      actions={<CsvButton name="audit" columns={AUDIT.columns} rows={rows} />}
+      before={
+        <div class="filters">
+          <Field
+            kind="select"
+            label="Sign-ins"
+            value={hasSignIns ? "shown" : ""}
+            options={SIGN_INS}
+            change={(value) => setParameter("sign-ins", value)}
+          />
+        </div>
+      }
       data={changes}
-      emptyTitle="Nothing was changed yet"
+      emptyTitle={before === null ? "Nothing was changed yet" : "There are no earlier changes"}
       empty={<p>This page lists who changed what.</p>}
       caption="Audit"
-      noun="event"
+      noun={AUDIT.noun}
       columns={COLUMNS}
       rows={rows}
       keyOf={({ id }) => id}
@@ -76,25 +83,14 @@ export function Audit() {
       filtering={FILTERING}
       hint="Name, id, key, address"
     >
-      {changed?.length === CHANGES_SHOWN ? (
+      {before === null && last === undefined ? null : (
         <p class="table-more">
-          The newest {number(CHANGES_SHOWN)} changes. <code>robot-policy audit --since 365d</code> shows the others too.
+          {before === null ? `The newest ${number(PAGE_CHANGES)} changes. ` : <a href={pageBefore(null)}>Newest</a>}{" "}
+          {last === undefined ? "This is the beginning." : <a href={pageBefore(last.id)}>Earlier changes</a>}
         </p>
-      ) : null}
+      )}
     </ListPage>
   );
 }
 
-function entryOfChange(entry: AuditEntryView): Entry {
-  const { id, at, action, subject_id: subjectId, actor, details } = entry;
-  return {
-    id,
-    at,
-    what: action,
-    subject: subjectOf(entry),
-    subjectId,
-    by: actor.label ?? actor.id,
-    from: typeof details["address"] === "string" ? details["address"] : "",
-    details: withTimes(detailsInWords(entry)),
-  };
-}
+const NO_ENTRIES: readonly never[] = [];

@@ -3,26 +3,25 @@ import type * as z from "zod";
 
 import type { apiKeyCreatedSchema, ApiKeyView } from "../../../api/keys.ts";
 import type { ApiKeyScope, ENROLL_SCOPE } from "../../../api/wire/scopes.ts";
+import { expiryOf, labelOf, USUAL_DAYS } from "../../../views/keys.ts";
+import { serviceNow } from "../data/request.ts";
 import { mayDo, ownScopes } from "../data/session.ts";
 import { entered, type FieldSpec, type Option } from "../parts/form/fields.tsx";
 import { FormDialog } from "../parts/form/form-dialog.tsx";
 import { ShownOnce } from "../parts/form/shown-once.tsx";
 import { absoluteTime } from "../parts/relative-time.tsx";
-import { ENROLLMENT_EXPIRIES, EXPIRIES, expiryOf } from "./expiry.ts";
-import { isOwn, labelOf } from "./rows.tsx";
 
 type CreatedKey = z.output<typeof apiKeyCreatedSchema>;
 
 interface NewKeyProps {
-  readonly keys: readonly ApiKeyView[];
+  /** The key that the person signed in with, if it is listed. */
+  readonly own: ApiKeyView | undefined;
   close(): void;
 }
 
 /** Creates a key and shows it once. */
-export function NewKeyDialog({ keys, close }: NewKeyProps) {
+export function NewKeyDialog({ own, close }: NewKeyProps) {
   const [created, setCreated] = useState<CreatedKey | null>(null);
-  // The key that the person signed in with, if it is listed.
-  const own = keys.find(isOwn);
   if (created === null) {
     return (
       <FormDialog<CreatedKey>
@@ -57,7 +56,6 @@ const LABEL_LENGTH = 256;
 
 function fieldsOf(data: FormData): readonly FieldSpec[] {
   const may = entered(data, "may");
-  const isEnrolling = may === "enroll";
   const hasTime = entered(data, "expires_at") === "at";
   return [
     {
@@ -68,10 +66,30 @@ function fieldsOf(data: FormData): readonly FieldSpec[] {
     },
     { name: "may", label: "It may", kind: "radio", options: allowances() },
     ...(may === "some" ? [scopesField()] : []),
-    ...(isEnrolling ? ENROLLMENT_FIELDS : []),
-    { name: "expires_at", label: "Expires", kind: "select", options: isEnrolling ? ENROLLMENT_EXPIRIES : EXPIRIES },
+    ...(may === "enroll" ? ENROLLMENT_FIELDS : []),
+    { name: "expires_at", label: "Expires", kind: "select", options: expiriesOf(may) },
     ...(hasTime ? [TIME_FIELD] : []),
   ];
+}
+
+const AT_A_TIME: Option = { value: "at", word: "At a time…" };
+/** After so many days, or at a given time. */
+const EXPIRIES: readonly Option[] = [
+  { value: String(USUAL_DAYS), word: `In ${USUAL_DAYS} days` },
+  { value: "30", word: "In 30 days" },
+  { value: "365", word: "In a year" },
+  AT_A_TIME,
+];
+
+/**
+ * When a key expires, the usual first: a key that may do more than register robots works for 90 days. "Never" has another value there, so
+ * that the browser does not keep it chosen when the person gives a key for robots more to do.
+ */
+function expiriesOf(may: string): readonly Option[] {
+  if (may === "robot") return [{ value: "", word: "Never" }, ...EXPIRIES];
+  // A key that lets robots in without a person is not kept for years; the service allows 90 days.
+  if (may === "enroll") return [{ value: "7", word: "In 7 days" }, { value: "30", word: "In 30 days" }, AT_A_TIME];
+  return [...EXPIRIES, { value: "never", word: "Never" }];
 }
 
 /** What a new key may do. Offers only what the person's own key allows: the service refuses the rest. */
@@ -157,7 +175,7 @@ function bodyOf(data: FormData) {
   return {
     label: entered(data, "label"),
     scopes: scopesOf(may, data),
-    expires_at: expiryOf(entered(data, "expires_at"), entered(data, "expires_at.time")),
+    expires_at: expiryOf(entered(data, "expires_at"), entered(data, "expires_at.time"), serviceNow()),
     ...(may === "enroll" ? { enrollment } : {}),
   };
 }

@@ -7,17 +7,9 @@ export function goToProgram(redirectUrl: string, callbackUrl: string): void {
 const NO_PORTS: ReadonlySet<string> = new Set(["", "0", "9"]);
 
 export function isListening(callbackUrl: string): boolean {
-  try {
-    return !NO_PORTS.has(new URL(callbackUrl).port);
-  } catch {
-    return false;
-  }
+  return !NO_PORTS.has(URL.parse(callbackUrl)?.port ?? "");
 }
 
 export function originOf(url: string): string {
-  try {
-    return new URL(url).origin;
-  } catch {
-    return "";
-  }
+  return URL.parse(url)?.origin ?? "";
 }

@@ -42,10 +42,10 @@ export function Shown({ value, isInList = false }: { readonly value: Value; read
   }
 }
 
-/** Columns of a table; those that must be asked for are left out. */
+/** Columns of a table; those of terminals and those that must be asked for are left out. */
 export function columnsOf<Row>(columns: readonly ViewColumn<Row>[]): readonly Column<Row>[] {
   return columns.flatMap(({ name, show, sortKey, from, weight = 1 }) =>
-    from === "asked"
+    from === "terminal" || from === "asked"
       ? []
       : [
           {

@@ -9,6 +9,7 @@ import { capitalized } from "../parts/text.ts";
 import { showToast } from "../parts/toast.tsx";
 import { followLinks, useLocation } from "../router.ts";
 import { useStore } from "../store.ts";
+import { Keyboard } from "./keyboard.tsx";
 import { pageAt } from "./pages.tsx";
 import { theme, toggleTheme } from "./theme.ts";
 
@@ -159,6 +160,7 @@ function Tools() {
       >
         <Icon name={other} />
       </button>
+      <Keyboard />
       <button type="button" class="button button-quiet" onClick={leave}>
         <Icon name="leave" />
         Sign out

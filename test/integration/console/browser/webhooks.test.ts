@@ -116,7 +116,7 @@ describeConsole("webhooks", start, (running) => {
     const { url } = await startReceiver();
     await createWebhook(running(), url);
     // Less than a minute, after which pages fetch everything again.
-    await page.getByText(`host=${hostOf(url)}`).waitFor({ timeout: 10_000 });
+    await page.getByText(`created the webhook to ${hostOf(url)}`).waitFor({ timeout: 10_000 });
   });
 
   it("new secret, remove → each takes effect; the secret is shown once", async () => {
@@ -124,7 +124,7 @@ describeConsole("webhooks", start, (running) => {
     const { id, secret: former } = await createWebhook(running(), receiver.url);
     const page = await open("/webhooks");
     await page.getByRole("button", { name: `New secret ${hostOf(receiver.url)}` }).click();
-    await page.getByText("For a day the former secret signs beside the new one").waitFor();
+    await page.getByText("For a day both secrets sign").waitFor();
     expect(await violationsInDialog(page)).toEqual([]);
     await page.getByRole("button", { name: "Make a new secret" }).click();
     const secret = await page.locator(".key-once code").innerText();

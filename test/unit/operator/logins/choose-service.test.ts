@@ -24,7 +24,7 @@ it.each([
   const files: Files = { ...systemFiles, openForReading };
   const context = { environment: {}, machine: { files }, userId: 1000 } as unknown as OperatorContext;
   const chosen = await chooseService({ url: "https://robots.example", keyFile: path }, context);
-  expect(chosen.kind === "service" && (await chosen.loadCredential())).toMatchObject({
+  expect("baseUrl" in chosen && (await chosen.loadCredential())).toMatchObject({
     what,
     fix: `sudo chown 1000 ${path}`,
   });

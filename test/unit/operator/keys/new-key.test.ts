@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 
 import { expect, it } from "vitest";
 
-import { writeKeyFile } from "../../../../src/operator/keys/file.ts";
+import { writeKeyFile } from "../../../../src/operator/keys/new-key.ts";
 import { type Files, systemFiles } from "../../../../src/platform/files/files.ts";
 import { testFolder } from "../../../support/folder.ts";
 import { watchedFiles } from "../../../support/robot/watched-files.ts";
