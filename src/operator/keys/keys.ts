@@ -20,7 +20,7 @@ import {
 import { bodyOf, flagPlaces } from "../body.ts";
 import { confirmationPrompt, makeChange, refusedBy } from "../change.ts";
 import { command, type OperatorRow } from "../command.ts";
-import { documentOfFailure, isUnknownOperation } from "../failure.ts";
+import { documentOfFailure, isUnknownOperation, refuseNotOffered } from "../failure.ts";
 import { find, type Resource } from "../find.ts";
 import {
   CHANGE,
@@ -83,6 +83,7 @@ const CREATE = {
   ...DRY_RUN,
 };
 
+const ROTATE_SUMMARY = "replace an API key by a new one with the same scopes, and end it when the overlap is over";
 const ROTATE = {
   ...OUT,
   overlap: formed("<time>", "how long the former key still works: 0, 90s, 2h, 24h (default: 24h)", readDuration),
@@ -119,7 +120,7 @@ export const keyCommands: readonly OperatorRow[] = [
   }),
   command({
     name: "keys rotate",
-    summary: "replace an API key by a new one with the same scopes, and end it when the overlap is over",
+    summary: ROTATE_SUMMARY,
     argument: "KEY",
     flags: ROTATE,
     examples: [
@@ -210,7 +211,11 @@ function keyResource(nowMs: number): Resource<ApiKeyView> {
 async function rotateKey(service: Service, flags: Given<typeof ROTATE>, name: string): Promise<ExitCode> {
   const { terminal, context } = service;
   const { out, overlap: overlapMs = ROTATION_OVERLAP_S.usual * 1000 } = flags;
-  const found = await find(service, keyResource(service.now().ms), name);
+  const result = await listKeys(service);
+  // A service whose keys have other members than ours has no such operation, either.
+  if (result.kind !== "ok" && documentOfFailure(result) !== undefined)
+    return refuseNotOffered(ROTATE_SUMMARY, terminal);
+  const found = await find(service, { ...keyResource(service.now().ms), load: async () => result }, name);
   if (typeof found === "number") return found;
   const key = found.value;
   const input = { parameters: { key_id: key.id }, body: { overlap_s: overlapMs / 1000 } };
@@ -223,14 +228,14 @@ async function rotateKey(service: Service, flags: Given<typeof ROTATE>, name: st
     const refused = await refusedBy(prompt, "Replace it?", terminal);
     if (refused !== null) return refused;
   }
-  const result = await service.call(beyondSpec.rotateApiKey, input);
-  const document = result.kind === "ok" ? result.value.document : documentOfFailure(result);
-  if (result.kind !== "ok" && document === undefined) {
-    return service.failed(result, { body: input.body, places: flagPlaces({}, { overlap_s: "--overlap" }) });
+  const rotated = await service.call(beyondSpec.rotateApiKey, input);
+  const document = rotated.kind === "ok" ? rotated.value.document : documentOfFailure(rotated);
+  if (rotated.kind !== "ok" && document === undefined) {
+    return service.failed(rotated, { body: input.body, places: flagPlaces({}, { overlap_s: "--overlap" }) });
   }
   const exitCode = await handOver({ label: labelOf(key), document, out, isRevocable: false }, service);
-  if (result.kind === "ok") {
-    const until = timeUntil(result.value.value.former_expires_at, service.now());
+  if (rotated.kind === "ok") {
+    const until = timeUntil(rotated.value.value.former_expires_at, service.now());
     terminal.note(overlapMs === 0 ? "The former key has ended." : `The former key ends ${until}: replace it before.`);
   }
   return exitCode;
