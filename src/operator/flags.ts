@@ -171,6 +171,9 @@ export const COMMON = {
 /** Of every list. */
 export const LIST = { columns: text("<names>", "show only these columns, in this order, such as name,id") };
 
+/** Of lists that a spreadsheet opens. */
+export const CSV = { csv: onOff("print comma-separated values, for a spreadsheet", { excludes: ["--json"] }) };
+
 /** Of every command that selects robots. The places are those of a fleet's body. */
 export const SELECTOR = {
   site: text("<site>", "robots at this site", { names: "sites", place: "selection.selector.site" }),
@@ -194,7 +197,7 @@ export function waiting(summary: string) {
 }
 
 /** What an open service needs to know of the flags; a command takes those that it declares. */
-const SERVICE = { ...COMMON, ...LIST, ...CHANGE, ...waiting("") };
+const SERVICE = { ...COMMON, ...LIST, ...CSV, ...CHANGE, ...waiting("") };
 export type ServiceFlags = Given<typeof SERVICE>;
 
 /** The values of the flags of a command, and of those that every service knows; a problem for the first that is wrong. */

@@ -3,9 +3,13 @@
  * This file has the kinds of values; each front end renders every kind in its own way (operator/lists/shown.ts, console/browser/parts/
  * shown.tsx). Pure: no terminal, no document, no clock.
  */
+import { csvLine } from "../platform/text/csv.ts";
 
-/** A value to show. Texts may hold anything that a client sent: the front ends make them harmless. Null and "" are nothing. */
-export type Shown = string | number | null | Time | State | Digest | Labels;
+/**
+ * A value to show. Texts may hold anything that a client sent: the front ends make them harmless. Null and "" are nothing; undefined is not
+ * known yet.
+ */
+export type Shown = string | number | null | undefined | Time | State | Digest | Labels | Code | Links;
 
 /** A time in ISO 8601: when something happened, or when it ends or begins. */
 export interface Time {
@@ -34,6 +38,18 @@ export interface Labels {
   readonly labels: Readonly<Record<string, string>>;
 }
 
+/** An id, a key or an address, which people compare and copy. */
+export interface Code {
+  readonly kind: "code";
+  readonly code: string;
+}
+
+/** Things with pages of their own. */
+export interface Links {
+  readonly kind: "links";
+  readonly links: readonly { readonly text: string; /** Of the console. */ readonly path: string }[];
+}
+
 type Text = string | null | undefined;
 
 /** When something happened. */
@@ -50,12 +66,49 @@ export function digest(value: Text): Digest | null {
   return value === null || value === undefined ? null : { kind: "digest", digest: value };
 }
 
+export function code(value: Text): Code | null {
+  return value === null || value === undefined ? null : { kind: "code", code: value };
+}
+
+/** `cell=4`, as a filter by label has it. */
+export function labelTexts(labels: Labels["labels"]): readonly string[] {
+  return Object.entries(labels).map(([name, value]) => `${name}=${value}`);
+}
+
+/** `not ready` for `not_ready`. */
+export function inWords(name: string): string {
+  return name.replaceAll("_", " ");
+}
+
+/** A value as plain text, for files, searches and comparisons: times in ISO 8601, digests whole. */
+export function plainText(shown: Shown): string {
+  if (shown === null || shown === undefined) return "";
+  if (typeof shown !== "object") return String(shown);
+  switch (shown.kind) {
+    case "past":
+    case "future":
+      return shown.at;
+    case "state":
+      return inWords(shown.state);
+    case "digest":
+      return shown.digest;
+    case "labels":
+      return labelTexts(shown.labels).join(" ");
+    case "code":
+      return shown.code;
+    case "links":
+      return shown.links.map(({ text }) => text).join(", ");
+  }
+}
+
 export interface Column<Item> {
   /** In lower case: the header in the terminal, and the name for `--columns` and for `?sort=`. */
   readonly name: string;
   readonly show: (item: Item) => Shown;
   /** What the list is sorted by in place of the shown value; null comes last. */
   readonly sortKey?: (item: Item) => string | number | null;
+  /** Of times: the latest comes first. */
+  readonly first?: "down";
   /** The smallest screen that shows it; "asked": only where it is asked for by name. By default all. */
   readonly from?: "medium" | "wide" | "asked";
   /** How much room a text gets beside the others; 1 by default. */
@@ -66,7 +119,21 @@ export interface Column<Item> {
 export interface Filter<Item> {
   readonly name: string;
   /** The item's values; it may have several, or none. */
-  readonly valuesOf: (item: Item) => readonly string[];
+  readonly valuesOf: (item: Item, nowMs: number) => readonly string[];
+}
+
+/** What a list sorts an item by, with this column; null comes last. */
+export function sortKeyOf<Item>({ show, sortKey }: Column<Item>, item: Item): string | number | null {
+  if (sortKey !== undefined) return sortKey(item);
+  const shown = show(item);
+  return typeof shown === "number" ? shown : plainText(shown) || null;
+}
+
+/** Comma-separated values of these columns, with a line of their names. The lines have no end. */
+export function csvLines<Item>(columns: readonly Column<Item>[], items: readonly Item[]): readonly string[] {
+  const cellOf = (shown: Shown) => (typeof shown === "number" ? shown : plainText(shown));
+  const rows = items.map((item) => columns.map(({ show }) => cellOf(show(item))));
+  return [columns.map(({ name }) => name), ...rows].map(csvLine);
 }
 
 /** One line of `show`, and of the page of the resource. Without a value it is left out. */
@@ -88,4 +155,15 @@ export interface Need {
   readonly reason: string;
   /** "" where there is nothing to do but wait. */
   readonly action: string;
+}
+
+/** A need of one thing, in sentences. */
+export interface OwnNeed extends Need {
+  /** Nothing goes on before it is done. */
+  readonly isBlocked?: true;
+  /** Since when, ISO 8601. */
+  readonly since?: string | null;
+  readonly detail?: string;
+  /** The command that does it to the thing of this name; the console has a button. */
+  readonly command?: (name: string) => string;
 }

@@ -10,12 +10,16 @@ import { documentOf, itemsIn, type Listed } from "./listed.ts";
 /** How a list is shown as a table. */
 export interface ListView<Item> {
   readonly headers: readonly string[];
+  /** Headers of the columns that are shown unless `--columns` names others; all by default. */
+  readonly usual?: readonly string[];
   /** Headers of columns whose text may be cut. */
   readonly prose?: readonly string[];
   /** Headers of columns that a narrow terminal leaves out, the last first. */
   readonly spare?: readonly string[];
   /** Cells in the order of the headers. */
   readonly row: (item: Item, now: Now) => readonly string[];
+  /** The lines for `--csv`, of the columns that `--columns` names. */
+  readonly csv?: (items: readonly Item[], named: readonly string[]) => readonly string[];
   /** Printed for an empty list. */
   readonly empty: string;
   /** Prints a column's content below the table where the terminal is too narrow for the column. */
@@ -50,20 +54,24 @@ export function showRows<Item>(
     return refuse({ code: "usage", what, fix: wordFix(strange ?? "", headers, "it has") }, EXIT.usage, terminal);
   }
   return service.answer(document, () => {
+    if (flags.csv === true && view.csv !== undefined) {
+      terminal.printText(view.csv(items, named).join("\n"));
+      return;
+    }
     if (items.length === 0) {
       terminal.note(empty);
       return;
     }
     const now = service.now();
-    const rows = items.map((item) => row(item, now));
-    if (named.length > 0) {
+    const isNamed = named.length > 0;
+    const shown = isNamed ? named : (view.usual ?? headers);
+    const indexes = shown.map((name) => headers.indexOf(name));
+    const rows = items.map((item) => {
+      const cells = row(item, now);
       // Scripts rely on the number of columns: each named one is shown, and an empty cell has a dash.
-      const indexes = named.map((name) => headers.indexOf(name));
-      const chosen = rows.map((cells) => indexes.map((index) => cells[index] || "-"));
-      terminal.table(named, chosen, prose);
-      return;
-    }
-    const hidden = terminal.table(headers, rows, prose, view.spare);
+      return indexes.map((index) => cells[index] || (isNamed ? "-" : ""));
+    });
+    const hidden = terminal.table(shown, rows, prose, isNamed ? [] : view.spare);
     const unnamed = hidden.filter((header) => header !== below?.column);
     noteHidden(unnamed, "--columns shows them", terminal);
     if (below !== undefined && hidden.includes(below.column)) below.show(items, now);

@@ -1,13 +1,32 @@
 /** Renders what src/views says for a terminal. */
-import type { Column, Fact, Shown, View } from "../../views/view.ts";
-import { shortDigest, labelsText } from "../robots/words.ts";
+import { shellWord } from "../../platform/text/shell-word.ts";
+import {
+  type Column,
+  csvLines,
+  type Fact,
+  type Filter,
+  inWords,
+  type Labels,
+  labelTexts,
+  type OwnNeed,
+  plainText,
+  type Shown,
+  sortKeyOf,
+  type View,
+} from "../../views/view.ts";
 import { type Now, timeAgo, timeUntil } from "../times.ts";
-import type { ListView } from "./show-list.ts";
+import { compareNames, type Fact as TextFact, type ListView } from "./show-list.ts";
+
+/** Enough to distinguish two digests. */
+const DIGEST_SHOWN = "sha256:".length + 12;
+
+export function shortDigest(digest: string): string {
+  return digest.slice(0, DIGEST_SHOWN);
+}
 
 /** A value as text; "" for nothing. In a list a state has no reason, and a digest its beginning only. */
 export function shownText(shown: Shown, now: Now, { isInList = false } = {}): string {
-  if (shown === null) return "";
-  if (typeof shown !== "object") return String(shown);
+  if (shown === null || typeof shown !== "object") return plainText(shown);
   switch (shown.kind) {
     case "past":
       return timeAgo(shown.at, now);
@@ -16,30 +35,72 @@ export function shownText(shown: Shown, now: Now, { isInList = false } = {}): st
     case "digest":
       return isInList ? shortDigest(shown.digest) : shown.digest;
     case "labels":
-      return labelsText(shown);
+    case "code":
+    case "links":
+      return plainText(shown);
     case "state": {
       const { state, since = null, reason = null } = shown;
-      const word = state.replaceAll("_", " ");
+      const word = inWords(state);
       if (reason !== null && !isInList) return `${word}: ${reason}`;
       return since === null ? word : `${word}, ${timeAgo(since, now)}`;
     }
   }
 }
 
-/** The table of a list. @param chosen the names of the columns to show unless `--columns` names others; all without "asked" by default. */
-export function tableOf<Item>({ columns, empty }: View<Item>, chosen?: readonly string[]): ListView<Item> {
-  const usual = columns.filter(({ name, from }) => chosen?.includes(name) ?? from !== "asked");
+/**
+ * The table of a list, and its CSV.
+ *
+ * @param usual the names of the columns to show unless `--columns` names others; all without "asked" by default.
+ */
+export function tableOf<Item>({ columns, empty }: Pick<View<Item>, "columns" | "empty">, usual?: readonly string[]) {
   const namesFrom = (screen: Column<Item>["from"]) =>
-    usual.filter(({ from }) => from === screen).map(({ name }) => name);
-  return {
-    headers: usual.map(({ name }) => name),
-    prose: usual.filter(({ weight = 1 }) => weight > 1).map(({ name }) => name),
+    columns.filter(({ from }) => from === screen).map(({ name }) => name);
+  const names = columns.map(({ name }) => name);
+  const view: ListView<Item> = {
+    headers: names,
+    usual: usual ?? columns.filter(({ from }) => from !== "asked").map(({ name }) => name),
+    prose: columns.filter(({ weight = 1 }) => weight > 1).map(({ name }) => name),
     spare: [...namesFrom("medium"), ...namesFrom("wide")],
-    row: (item, now) => usual.map(({ show }) => shownText(show(item), now, { isInList: true })),
+    row: (item, now) => columns.map(({ show }) => shownText(show(item), now, { isInList: true })),
+    csv: (items, named) =>
+      csvLines(named.length === 0 ? columns : named.flatMap((name) => columns[names.indexOf(name)] ?? []), items),
     empty: `${empty}.`,
   };
+  return view;
 }
 
-export function factTexts(facts: readonly Fact[], now: Now): readonly (readonly [name: string, value: string])[] {
+export function factTexts(facts: readonly Fact[], now: Now): readonly TextFact[] {
   return facts.map(([name, value]) => [name, shownText(value, now)]);
+}
+
+/** Needs as facts, the reason first, each with what to do. @param name of what needs it. */
+export function needTexts(needs: readonly OwnNeed[], name: string, now: Now): readonly TextFact[] {
+  return needs.flatMap(({ reason, since = null, detail = "", action, command }, index): readonly TextFact[] => [
+    [index === 0 ? "needs" : "", since === null ? reason : `${reason}, since ${timeAgo(since, now)}`],
+    ["", detail],
+    ["", action === "" ? "" : `→ ${action}${command === undefined ? "" : `: ${command(shellWord(name))}`}`],
+  ]);
+}
+
+/** The values that filters are to have, by their names: a text, or labels. */
+type Wanted = Readonly<Record<string, string | Labels["labels"] | undefined>>;
+
+export function isWanted<Item>(filters: readonly Filter<Item>[], wanted: Wanted, item: Item, now: Now): boolean {
+  return filters.every(({ name, valuesOf }) => {
+    const value = wanted[name];
+    if (value === undefined) return true;
+    const values = valuesOf(item, now.ms);
+    return (typeof value === "string" ? [value] : labelTexts(value)).every((each) => values.includes(each));
+  });
+}
+
+/** Compares by a column: numbers in names by their value, the latest time first, nothing last. */
+export function compareBy<Item>(column: Column<Item>): (left: Item, right: Item) => number {
+  const sign = column.first === "down" ? -1 : 1;
+  return (left, right) => {
+    const [one, other] = [sortKeyOf(column, left), sortKeyOf(column, right)];
+    if (one === null || other === null) return Number(one === null) - Number(other === null);
+    const isNumber = typeof one === "number" && typeof other === "number";
+    return sign * (isNumber ? one - other : compareNames(String(one), String(other)));
+  };
 }

@@ -7,7 +7,7 @@ import { csvLine } from "../../platform/text/csv.ts";
 import { shortDuration } from "../../platform/text/relative-time.ts";
 import { command, type OperatorRow } from "../command.ts";
 import { type Failure, isUnknownOperation, showAsItIs } from "../failure.ts";
-import { choice, type Given, onOff, text } from "../flags.ts";
+import { choice, CSV, type Given, text } from "../flags.ts";
 import { itemsIn } from "../lists/listed.ts";
 import { readMomentFlag, SINCE_FORMS } from "../moments.ts";
 import { refuseFlags } from "../refuse.ts";
@@ -26,7 +26,7 @@ const USAGE = {
   since: text("<when>", SINCE_FORMS),
   until: text("<when>", "end, in the same formats (default: now)"),
   by: choice("<what>", "sum up by robot, model or day (default: robot)", SUMS_BY),
-  csv: onOff("print comma-separated values, for a spreadsheet", { excludes: ["--json"] }),
+  ...CSV,
 };
 
 /** What was used. */

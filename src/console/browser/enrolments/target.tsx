@@ -1,7 +1,7 @@
 /** The robot whose place a computer that enrolls takes. */
 import type { RegistrationView } from "../../../api/registrations.ts";
 import type { IdentifiedRobotView } from "../../../api/robot-views.ts";
-import type { EnrolmentDifference } from "../../../api/words/enrolments.ts";
+import type { EnrolmentDifference } from "../../../views/enrolments.ts";
 import { request } from "../data/request.ts";
 import { useData, useQuery } from "../data/query.ts";
 import { Notice } from "../parts/notice.tsx";
