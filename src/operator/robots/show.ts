@@ -1,11 +1,13 @@
 import { beyondSpec } from "../../api/api.ts";
-import { type RobotContract, robotContractSchema } from "../../api/contract.ts";
-import type { RegistrationRecord } from "../../api/registrations.ts";
+import { robotContractSchema } from "../../api/contract.ts";
 import { CONTRACT_SCHEMA } from "../../api/robot-terms.ts";
+import type { RegistrationRecord } from "../../api/registrations.ts";
 import type { IdentifiedRobotView } from "../../api/robot-views.ts";
 import { EXIT, type ExitCode, type Terminal } from "../../platform/terminal.ts";
 import { computerNeed } from "../../views/computers.ts";
+import { AXES, CAMERAS, contractFacts, numbered } from "../../views/contracts.ts";
 import { isEnrolled, REGISTRATIONS, robotFacts, robotNeeds } from "../../views/robots.ts";
+import type { Column } from "../../views/view.ts";
 import { isCurrent } from "../deployments/find.ts";
 import { type Given, onOff } from "../flags.ts";
 import { DOCUMENT_REMEDY, noteHidden, showFacts } from "../lists/show-list.ts";
@@ -58,7 +60,7 @@ export async function showRobot(
   await warnOfRegion(service, robot.region, terminal);
   if (flags.contract === true && contract !== undefined) {
     if (contract === null) terminal.note("It registered by its type alone, without a contract.");
-    else showContract(contract, terminal);
+    else showContract(contract, terminal, now);
   }
   if (history !== null) showHistory(history.value.items, terminal, now);
   if (registration === null && flags.contract === true) terminal.note("This service does not show contracts.");
@@ -84,65 +86,34 @@ export async function currentDeployment(service: Service, { id }: Pick<Identifie
 
 function showHistory(items: readonly RegistrationRecord[], terminal: Terminal, now: Now): void {
   terminal.heading("registrations", ", newest first");
-  const { headers, row, prose } = tableOf({ columns: REGISTRATIONS, empty: "" });
-  terminal.table(
-    headers,
-    items.map((item) => row(item, now)),
-    prose,
-  );
+  showColumns(REGISTRATIONS, items, terminal, now);
 }
 
 /** Shows a contract as tables, or as JSON where it has another schema than this project's. */
-function showContract(contract: Readonly<Record<string, unknown>>, terminal: Terminal): void {
+function showContract(contract: Readonly<Record<string, unknown>>, terminal: Terminal, now: Now): void {
   const read = contract["schema"] === CONTRACT_SCHEMA ? robotContractSchema.safeParse(contract) : null;
   if (read?.success !== true) {
     terminal.printText(JSON.stringify(contract, null, 2));
     return;
   }
-  const robot = read.data;
+  const { cameras, state_axes: stateAxes, action_axes: actionAxes } = read.data;
   terminal.print("");
-  showFacts(terminal, [
-    ["topology", robot.topology],
-    ["actions", robot.action_semantics],
-    ["gripper", robot.gripper],
-    ["control rate", `${robot.control_rate_hz} Hz`],
-  ]);
-  showCameras(robot.cameras, terminal);
-  showAxes("state axes", robot.state_axes, terminal);
-  showAxes("action axes", robot.action_axes, terminal);
-}
-
-function showCameras(cameras: RobotContract["cameras"], terminal: Terminal): void {
+  showFacts(terminal, factTexts(contractFacts(read.data), now));
   terminal.heading("cameras");
-  terminal.table(
-    ["role", "mount", "image", "rate", "turned"],
-    cameras.map(({ role, mount, side, width, height, fps, rotation_degrees: rotationDegrees }) => [
-      role,
-      side === undefined ? mount : `${mount} ${side}`,
-      `${width} × ${height}`,
-      `${fps} fps`,
-      rotationDegrees === 0 ? "" : `${rotationDegrees}°`,
-    ]),
-  );
+  showColumns(CAMERAS, cameras, terminal, now);
+  terminal.heading("state axes", ", in vector order");
+  showColumns(AXES, numbered(stateAxes), terminal, now);
+  terminal.heading("action axes", ", in vector order");
+  showColumns(AXES, numbered(actionAxes), terminal, now);
 }
 
-type Axis = RobotContract["state_axes"][number] & { readonly max_step?: number | undefined };
-
-/** Numbered by their index in the vector. */
-function showAxes(title: string, axes: readonly Axis[], terminal: Terminal): void {
-  terminal.heading(title, ", in vector order");
-  const hidden = terminal.table(
-    ["#", "axis", "unit", "range", "step", "robot's own"],
-    axes.map(({ name, unit, range, max_step: maxStep, native }, index) => [
-      String(index),
-      name,
-      unit,
-      range === undefined ? "" : `${range[0]} … ${range[1]}`,
-      maxStep === undefined ? "" : String(maxStep),
-      native === undefined ? "" : `${native.unit} × ${native.scale} + ${native.offset}`,
-    ]),
-    [],
-    ["robot's own", "step"],
-  );
-  noteHidden(hidden, DOCUMENT_REMEDY, terminal);
+function showColumns<Item>(
+  columns: readonly Column<Item>[],
+  items: readonly Item[],
+  terminal: Terminal,
+  now: Now,
+): void {
+  const { headers, row, prose, spare } = tableOf({ columns, empty: "" });
+  const rows = items.map((item) => row(item, now));
+  noteHidden(terminal.table(headers, rows, prose, spare), DOCUMENT_REMEDY, terminal);
 }

@@ -113,7 +113,9 @@ it("list and show: which robots are online, which offline, and which have no com
   expect((await site.run("robots", "show", "arm-54")).out).toMatch(/^state +online$/m);
   expect((await site.run("robots", "show", "arm-56")).out).toMatch(/^state +not monitored: no computer is enrolled$/m);
   await computer.heartbeat({ readiness: "not_ready", reason: "a file is missing" });
-  expect((await site.run("robots", "list", "--columns", "name,state,reason")).out).toMatch(/^arm-54 +not ready +a file is missing$/m);
+  expect((await site.run("robots", "list", "--columns", "name,state,reason")).out).toMatch(
+    /^arm-54 +not ready +a file is missing$/m,
+  );
   expect((await site.run("robots", "show", "arm-54")).out).toMatch(/^state +not ready: a file is missing$/m);
   expect(await names("--online")).toContain("arm-54");
 });

@@ -85,8 +85,8 @@ export function ShownFacts({ facts }: { readonly facts: readonly Fact[] }) {
 }
 
 /** A small table inside a page; the first column names the row. */
-export function ShownTable<Row>({ label, columns, rows }: ShownTableProps<Row>) {
-  return (
+export function ShownTable<Row>({ label, hasTitle = false, columns, rows }: ShownTableProps<Row>) {
+  const table = (
     <SmallTable label={label} heads={columns.map(({ name }) => capitalized(name))}>
       {rows.map((row, index) => (
         <tr key={index}>
@@ -105,10 +105,19 @@ export function ShownTable<Row>({ label, columns, rows }: ShownTableProps<Row>) 
       ))}
     </SmallTable>
   );
+  if (!hasTitle) return table;
+  return (
+    <section>
+      <h3>{label}</h3>
+      {table}
+    </section>
+  );
 }
 
 interface ShownTableProps<Row> {
   readonly label: string;
+  /** Shows the label above the table. */
+  readonly hasTitle?: boolean;
   readonly columns: readonly ViewColumn<Row>[];
   readonly rows: readonly Row[];
 }

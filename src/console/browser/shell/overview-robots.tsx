@@ -1,16 +1,10 @@
 /** The robots on the overview. */
-import { useMemo } from "preact/hooks";
-
-import type { IdentifiedRobotView } from "../../../api/robot-views.ts";
 import { type Attention, robotCounts } from "../../../views/overview.ts";
 import type { ListedRobot } from "../../../views/robots.ts";
 import { inWords } from "../../../views/view.ts";
-import type { Data } from "../data/query.ts";
-import { Bars } from "../parts/bars.tsx";
 import { CountBar } from "../parts/count-bar.tsx";
 import { DigestChip } from "../parts/copy-button.tsx";
 import { Icon } from "../parts/icon.tsx";
-import { Loaded } from "../parts/loaded.tsx";
 import { Section } from "../parts/page.tsx";
 import { RelativeTime } from "../parts/relative-time.tsx";
 import { Skeleton } from "../parts/skeleton.tsx";
@@ -18,51 +12,10 @@ import { toneOf } from "../parts/status-badge.tsx";
 import { counted } from "../parts/text.ts";
 import { robotPath } from "../robots/data.ts";
 
-export function RobotCounts({ robots }: { readonly robots: Data<readonly ListedRobot[]> }) {
-  const counts = robotCounts(robots.value ?? []);
-  const shown = counts.map(([state, count]) => ({ tone: toneOf(state), word: inWords(state), count }));
-  return (
-    <div class="columns below">
-      <Section title="Robots by site" note={<a href="/robots">All robots</a>}>
-        <Loaded data={robots} what="the robots" lines={6}>
-          {(list) => (
-            <>
-              <CountBar counts={shown} noun="robot" />
-              <RobotBars robots={list} parameter="site" valueOf={({ site }) => site} />
-            </>
-          )}
-        </Loaded>
-      </Section>
-      <Section title="Robots by type">
-        <Loaded data={robots} what="the robots" lines={6}>
-          {(list) => (
-            <RobotBars robots={list} parameter="type" valueOf={({ robot_type_id: robotTypeId }) => robotTypeId} />
-          )}
-        </Loaded>
-      </Section>
-    </div>
-  );
-}
-
-interface RobotBarsProps {
-  readonly robots: readonly ListedRobot[];
-  /** Name of the filter on the page of robots. */
-  readonly parameter: string;
-  valueOf(robot: IdentifiedRobotView): string | null;
-}
-
-function RobotBars({ robots, parameter, valueOf }: RobotBarsProps) {
-  const bars = useMemo(() => {
-    const counts = new Map<string | null, number>();
-    for (const { view } of robots) counts.set(valueOf(view), (counts.get(valueOf(view)) ?? 0) + 1);
-    return [...counts].map(([value, count]) => ({
-      word: value ?? "none",
-      count,
-      href: value === null ? null : `/robots?${new URLSearchParams({ [parameter]: value }).toString()}`,
-    }));
-  }, [robots]);
-  if (bars.length === 0) return <p class="muted">No robot is registered yet.</p>;
-  return <Bars bars={bars} />;
+/** How many robots are in which state. */
+export function RobotCounts({ robots }: Pick<ChangesProps, "robots">) {
+  const counts = robotCounts(robots).map(([state, count]) => ({ tone: toneOf(state), word: inWords(state), count }));
+  return <CountBar counts={counts} noun="robot" />;
 }
 
 interface AttentionProps extends Attention {

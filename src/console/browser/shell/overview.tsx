@@ -45,6 +45,11 @@ export function Overview() {
               </Loaded>
             </Section>
             <div class="sections">
+              <Section title="Robots" note={<a href="/robots">All robots</a>}>
+                <Loaded data={robots} what="the robots" lines={3}>
+                  {(list) => <RobotCounts robots={list} />}
+                </Loaded>
+              </Section>
               <Loaded data={endpoints} what="the endpoints" lines={3}>
                 {({ items }) => <FailingEndpoints endpoints={items} />}
               </Loaded>
@@ -60,7 +65,6 @@ export function Overview() {
               </Section>
             </div>
           </div>
-          {robots.state === "failed" ? null : <RobotCounts robots={robots} />}
         </>
       )}
     </Page>
