@@ -3,20 +3,20 @@ import type { EnrolmentView } from "../api/enrolments.ts";
 import { DIGEST_OF_NOTHING } from "../api/robot-texts.ts";
 import type { IdentifiedRobotView } from "../api/robot-views.ts";
 import { presenceOf } from "./robots.ts";
-import { code, future, inWords, labelTexts, past, type View } from "./view.ts";
+import { code, type Column, future, inWords, labelTexts, past, type View } from "./view.ts";
 
 export const ENROLMENTS: View<EnrolmentView> = {
   noun: "enrolment",
   columns: [
     { name: "code", show: ({ user_code: userCode }) => code(userCode) },
     { name: "name", show: ({ requested_name: name }) => name, weight: 1.2 },
-    { name: "robot", show: robotOf },
-    { name: "site", show: ({ site }) => site, weight: 1.1 },
+    { name: "robot", show: robotOf, weight: 1.1 },
+    { name: "site", show: ({ site }) => site },
     { name: "from", show: ({ address }) => address },
     { name: "region", show: ({ region }) => region, from: "wide" },
     { name: "type", show: ({ robot_type_id: type }) => type, from: "wide" },
     { name: "started", show: ({ created_at: at }) => past(at), first: "down" },
-    { name: "expires", show: ({ expires_at: at }) => future(at), from: "medium" },
+    { name: "expires", show: ({ expires_at: at }) => future(at), from: "wide" },
     { name: "key", show: ({ key_fingerprint: key }) => code(key), from: "medium" },
   ],
   filters: [{ name: "site", valuesOf: ({ site }) => (site === null ? [] : [site]) }],
@@ -55,6 +55,12 @@ export function aloneBecause({ robot, region }: EnrolmentView): string | null {
 
 /** A difference between a registration and what a new computer says. */
 export type EnrolmentDifference = readonly [member: string, registered: string, said: string];
+
+export const DIFFERENCES: readonly Column<EnrolmentDifference>[] = [
+  { name: "what", show: ([member]) => member },
+  { name: "registered", show: ([, registered]) => registered },
+  { name: "new computer", show: ([, , said]) => said },
+];
 
 /**
  * How what a computer says differs from the robot whose place it takes. Site and labels that it does not say are kept.

@@ -74,7 +74,7 @@ export const ROBOTS: Omit<View<ListedRobot>, "factsOf"> = {
   noun: "robot",
   columns: [
     { name: "name", show: ({ view }) => view.name, weight: 1.4 },
-    { name: "state", show: robotState },
+    { name: "state", show: robotState, weight: 1.3 },
     { name: "reason", show: (robot) => robotState(robot)?.reason ?? null, from: "asked", weight: 3 },
     ...textColumns,
     { name: "type", show: ({ view }) => view.robot_type_id, weight: 1.5 },
@@ -121,7 +121,9 @@ export const ROBOTS: Omit<View<ListedRobot>, "factsOf"> = {
       name: "changed",
       valuesOf: ({ registration }, nowMs) => {
         const ageMs = nowMs - Date.parse(registration?.changed_at ?? "");
-        return CHANGED_DAYS.filter((days) => ageMs < days * DAY_MS).map((days) => `last_${days}_days`);
+        return CHANGED_DAYS.filter((days) => ageMs < days * DAY_MS).map((days) =>
+          days === 1 ? "last_1_day" : `last_${days}_days`,
+        );
       },
     },
   ],

@@ -100,10 +100,7 @@ async function approveEach(
   const { terminal } = service;
   const places = flagPlaces(APPROVE, { user_code: "CODE" });
   const approved: { readonly name: string; readonly key: string; readonly document: unknown }[] = [];
-  let exitCode: ExitCode = EXIT.ok;
-  const note = (code: ExitCode) => {
-    if (exitCode === EXIT.ok) exitCode = code;
-  };
+  const exitCodes: ExitCode[] = [];
   for (const { user_code: code, requested_name: asked, key_fingerprint: key } of enrolments) {
     const body = { user_code: code, ...bodyOf(APPROVE, flags) };
     const result = await service.call(beyondSpec.approveEnrolment, { body });
@@ -114,10 +111,10 @@ async function approveEach(
       continue;
     }
     terminal.note(`${asked} (${code}) is not approved:`);
-    note(service.failed(result, { body, places, unknownFix: PENDING_REMEDY }));
+    exitCodes.push(service.failed(result, { body, places, unknownFix: PENDING_REMEDY }));
     if (result.kind !== "refused") break;
   }
   if (service.flags.json === true) terminal.json({ items: approved.map(({ document }) => document) });
-  if (flags.wait === true) for (const { name, key } of approved) note(await waitForRobot(service, name, key));
-  return exitCode;
+  if (flags.wait === true) for (const { name, key } of approved) exitCodes.push(await waitForRobot(service, name, key));
+  return exitCodes.find((each) => each !== EXIT.ok) ?? EXIT.ok;
 }

@@ -1,15 +1,14 @@
 import { beyondSpec, operations } from "../../api/api.ts";
-import { ENDPOINT_STATUSES, type EndpointView } from "../../api/endpoints.ts";
+import { ENDPOINT_STATUSES } from "../../api/endpoints.ts";
 import { FLEET_STATUSES } from "../../api/fleets.ts";
 import type { CallResult } from "../../client/call-result.ts";
 import type { ExitCode, Terminal } from "../../platform/terminal.ts";
 import { type Attention, endpointsToAttend, robotCounts, robotsToAttend, stateCounts } from "../../views/overview.ts";
-import type { ListedRobot } from "../../views/robots.ts";
 import { inWords } from "../../views/view.ts";
 import { command, type OperatorRow } from "../command.ts";
 import { listEnrolments } from "../enrolments/enrolments.ts";
 import { isUnknownOperation } from "../failure.ts";
-import { type FleetWithNeeds, loadNeeds, showNeeds, withNeeds } from "../fleets/needs.ts";
+import { loadNeeds, showNeeds, withNeeds } from "../fleets/needs.ts";
 import { itemsIn, type Listed } from "../lists/listed.ts";
 import { showFacts } from "../lists/show-list.ts";
 import type { Service } from "../service.ts";
@@ -29,17 +28,24 @@ export const statusCommands: readonly OperatorRow[] = [
 
 async function showStatus(service: Service): Promise<ExitCode> {
   const { terminal } = service;
-  const known = await load(service);
-  if (typeof known === "number") return known;
-  const { robots, fleets, endpoints, waiting } = known;
+  const robots = itemsOrNone(await loadRobots(service, "if-shown"), service);
+  if (typeof robots === "number") return robots;
+  const views = itemsOrNone(await service.listAll(operations.listFleets, (list) => list), service);
+  if (typeof views === "number") return views;
+  const endpoints = itemsOrNone(await service.listAll(beyondSpec.listEndpoints, ({ items }) => items), service);
+  if (typeof endpoints === "number") return endpoints;
+  const enrolments = itemsOrNone(await listEnrolments(service), service);
+  if (typeof enrolments === "number") return enrolments;
+  const needs = await loadNeeds(service);
+  const fleets = views.map((view) => withNeeds(view, needs.kind === "ok" ? needs.value : null));
+  const waiting = enrolments.length;
   const needing = fleets.filter(({ needs }) => needs.length > 0);
   const attention = [...robotsToAttend(robots), endpointsToAttend(endpoints)].filter(({ items }) => items.length > 0);
-  const endpointStates = endpoints.map(({ status }) => status);
-  const fleetStates = fleets.map(({ view }) => view.status);
+  const statusOf = ({ status }: { readonly status: string }) => status;
   const counts = {
     robots: robotCounts(robots),
-    fleets: stateCounts(fleetStates, FLEET_STATUSES),
-    endpoints: stateCounts(endpointStates, ENDPOINT_STATUSES),
+    fleets: stateCounts(views.map(statusOf), FLEET_STATUSES),
+    endpoints: stateCounts(endpoints.map(statusOf), ENDPOINT_STATUSES),
   };
   const document = {
     enrolments_waiting: waiting,
@@ -81,35 +87,7 @@ function showAttention({ title, items, command: all }: Attention, terminal: Term
   if (items.length > LINES) terminal.print(`and ${items.length - LINES} more → ${all}`);
 }
 
-interface Known {
-  readonly robots: readonly ListedRobot[];
-  readonly fleets: readonly FleetWithNeeds[];
-  readonly endpoints: readonly EndpointView[];
-  /** Computers that wait for approval. */
-  readonly waiting: number;
-}
-
-/** @returns an exit code after reporting a failure. */
-async function load(service: Service): Promise<Known | ExitCode> {
-  const robots = await loadRobots(service, "if-shown");
-  if (robots.kind !== "ok") return service.failed(robots);
-  const fleets = itemsOrNone(await service.listAll(operations.listFleets, (list) => list), service);
-  if (typeof fleets === "number") return fleets;
-  const needs = await loadNeeds(service);
-  const endpoints = itemsOrNone(await service.listAll(beyondSpec.listEndpoints, ({ items }) => items), service);
-  if (typeof endpoints === "number") return endpoints;
-  const enrolments = itemsOrNone(await listEnrolments(service), service);
-  if (typeof enrolments === "number") return enrolments;
-  const knownNeeds = needs.kind === "ok" ? needs.value : null;
-  return {
-    robots: itemsIn(robots.value),
-    fleets: fleets.map((fleet) => withNeeds(fleet, knownNeeds)),
-    endpoints,
-    waiting: enrolments.length,
-  };
-}
-
-/** None where the service has no such list, or the credential may not see it. */
+/** None where the service has no such list, or the credential may not see it; an exit code after reporting another failure. */
 function itemsOrNone<Item>(listed: CallResult<Listed<Item>>, service: Service): readonly Item[] | ExitCode {
   if (listed.kind === "ok") return itemsIn(listed.value);
   const isHidden = isUnknownOperation(listed) || (listed.kind === "refused" && listed.status === 403);
