@@ -1,6 +1,6 @@
 /** What operators see of the computers that speak for robots. */
 import type { InstallationView } from "../api/installations.ts";
-import { code, digest, type Fact, future, type OwnNeed, past } from "./view.ts";
+import { digest, exact, type Fact, future, type OwnNeed, past } from "./view.ts";
 
 /** What a technician runs on a robot. */
 export const ENROLL_COMMAND = "sudo robot-policy-agent enroll";
@@ -11,13 +11,13 @@ export function computerFacts(installation: InstallationView): readonly Fact[] {
   return [
     ["state", { kind: "state", state }],
     ["last seen", installation.last_seen_at === null ? "never" : past(installation.last_seen_at)],
-    ["address", code(installation.last_address)],
+    ["address", exact(installation.last_address)],
     ["reports", readiness === null ? null : { kind: "state", state: readiness, reason: installation.reason }],
     ["agent", installation.runtime_version],
     ["digest", digest(installation.manifest_digest)],
     ["enrolled", past(installation.enrolled_at)],
-    ["approved with", code(installation.approved_by)],
-    ["key", code(installation.key_fingerprint)],
+    ["approved with", exact(installation.approved_by)],
+    ["key", exact(installation.key_fingerprint)],
     ["generation", installation.generation],
     ["credential ends", isRevoked ? null : future(installation.credential_expires_at)],
     // How often it may come back by itself after its credential expired.

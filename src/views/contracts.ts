@@ -33,8 +33,11 @@ export const AXES: readonly Column<Axis>[] = [
   { name: "#", show: ({ index }) => index },
   { name: "axis", show: ({ name }) => name },
   { name: "unit", show: ({ unit }) => (unit === "1" ? "ratio" : unit) },
-  { name: "range", show: ({ range }) => (range === undefined ? null : `${exact(range[0])} … ${exact(range[1])}`) },
-  { name: "largest step", show: ({ max_step: step }) => (step === undefined ? null : exact(step)), from: "wide" },
+  {
+    name: "range",
+    show: ({ range }) => (range === undefined ? null : `${sixDigits(range[0])} … ${sixDigits(range[1])}`),
+  },
+  { name: "largest step", show: ({ max_step: step }) => (step === undefined ? null : sixDigits(step)), from: "wide" },
   {
     name: "from the robot's own numbers",
     show: ({ native }) => (native === undefined ? "the same" : nativeText(native)),
@@ -44,12 +47,12 @@ export const AXES: readonly Column<Axis>[] = [
 
 /** Same form as `robot-policy-agent contract`: canonical = scale × native + offset. */
 function nativeText({ unit, scale, offset }: NonNullable<Axis["native"]>): string {
-  const product = `${exact(scale)} × ${unit}`;
+  const product = `${sixDigits(scale)} × ${unit}`;
   if (offset === 0) return product;
-  return offset > 0 ? `${product} + ${exact(offset)}` : `${product} − ${exact(-offset)}`;
+  return offset > 0 ? `${product} + ${sixDigits(offset)}` : `${product} − ${sixDigits(-offset)}`;
 }
 
 /** Six digits: a micrometre in a metre. */
-function exact(value: number): string {
+function sixDigits(value: number): string {
   return String(Number(value.toPrecision(6)));
 }

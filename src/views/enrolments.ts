@@ -3,12 +3,12 @@ import type { EnrolmentView } from "../api/enrolments.ts";
 import { DIGEST_OF_NOTHING } from "../api/robot-texts.ts";
 import type { IdentifiedRobotView } from "../api/robot-views.ts";
 import { presenceOf } from "./robots.ts";
-import { code, type Column, future, inWords, labelTexts, past, type View } from "./view.ts";
+import { type Column, exact, future, inWords, labelTexts, past, type View } from "./view.ts";
 
 export const ENROLMENTS: View<EnrolmentView> = {
   noun: "enrolment",
   columns: [
-    { name: "code", show: ({ user_code: userCode }) => code(userCode) },
+    { name: "code", show: ({ user_code: userCode }) => exact(userCode) },
     { name: "name", show: ({ requested_name: name }) => name, weight: 1.2 },
     { name: "robot", show: robotOf, weight: 1.1 },
     { name: "site", show: ({ site }) => site },
@@ -17,12 +17,12 @@ export const ENROLMENTS: View<EnrolmentView> = {
     { name: "type", show: ({ robot_type_id: type }) => type, from: "wide" },
     { name: "started", show: ({ created_at: at }) => past(at), first: "down" },
     { name: "expires", show: ({ expires_at: at }) => future(at), from: "wide" },
-    { name: "key", show: ({ key_fingerprint: key }) => code(key), from: "medium" },
+    { name: "key", show: ({ key_fingerprint: key }) => exact(key), from: "medium" },
   ],
   filters: [{ name: "site", valuesOf: ({ site }) => (site === null ? [] : [site]) }],
   factsOf: (enrolment) => [
-    ["code", code(enrolment.user_code)],
-    ["key", code(enrolment.key_fingerprint)],
+    ["code", exact(enrolment.user_code)],
+    ["key", exact(enrolment.key_fingerprint)],
     ["from", enrolment.address],
     ["asks for", enrolment.requested_name],
     ["region", enrolment.region ?? "not known"],

@@ -11,10 +11,10 @@ import {
   inWords,
   labelTexts,
   type Links,
+  type Listing,
   type OwnNeed,
   past,
   type State,
-  type View,
 } from "./view.ts";
 
 /** What is known of a robot; null if the service does not tell. Others may know `status` alone, ours of before too. */
@@ -70,7 +70,7 @@ function ofRegistration<Value>(
   return registration === undefined || registration === null ? registration : valueOf(registration);
 }
 
-export const ROBOTS: Omit<View<ListedRobot>, "factsOf"> = {
+export const ROBOTS: Listing<ListedRobot> = {
   noun: "robot",
   columns: [
     { name: "name", show: ({ view }) => view.name, weight: 1.4 },

@@ -9,7 +9,7 @@ import { csvLine } from "../platform/text/csv.ts";
  * A value to show. Texts may hold anything that a client sent: the front ends make them harmless. Null and "" are nothing; undefined is not
  * known yet.
  */
-export type Shown = string | number | null | undefined | Time | State | Digest | Labels | Code | Links;
+export type Shown = string | number | null | undefined | Time | State | Digest | Labels | Exact | Links;
 
 /** A time in ISO 8601: when something happened, or when it ends or begins. */
 export interface Time {
@@ -38,10 +38,10 @@ export interface Labels {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** An id, a key or an address, which people compare and copy. */
-export interface Code {
-  readonly kind: "code";
-  readonly code: string;
+/** A text that is copied as it is: an id, a URL. */
+export interface Exact {
+  readonly kind: "exact";
+  readonly text: string;
 }
 
 /** Things with pages of their own. */
@@ -66,8 +66,8 @@ export function digest(value: Text): Digest | null {
   return value === null || value === undefined ? null : { kind: "digest", digest: value };
 }
 
-export function code(value: Text): Code | null {
-  return value === null || value === undefined ? null : { kind: "code", code: value };
+export function exact(text: Text): Exact | null {
+  return text === null || text === undefined ? null : { kind: "exact", text };
 }
 
 /** `cell=4`, as a filter by label has it. */
@@ -94,8 +94,8 @@ export function plainText(shown: Shown): string {
       return shown.digest;
     case "labels":
       return labelTexts(shown.labels).join(" ");
-    case "code":
-      return shown.code;
+    case "exact":
+      return shown.text;
     case "links":
       return shown.links.map(({ text }) => text).join(", ");
   }
@@ -122,7 +122,20 @@ export interface Filter<Item> {
   readonly valuesOf: (item: Item, nowMs: number) => readonly string[];
 }
 
-/** What a list sorts an item by, with this column; null comes last. */
+/** Whether an item has a value that is asked for, for each filter that has any. */
+export function isWanted<Item>(
+  { filters }: Pick<View<Item>, "filters">,
+  item: Item,
+  asked: Readonly<Record<string, unknown>>,
+  nowMs: number,
+): boolean {
+  return filters.every(({ name, valuesOf }) => {
+    const wanted = asked[name];
+    return wanted === undefined || valuesOf(item, nowMs).some((value) => value === wanted);
+  });
+}
+
+/** What a list is sorted by in a column; null comes last. */
 export function sortKeyOf<Item>({ show, sortKey }: Column<Item>, item: Item): string | number | null {
   if (sortKey !== undefined) return sortKey(item);
   const shown = show(item);
@@ -139,15 +152,19 @@ export function csvLines<Item>(columns: readonly Column<Item>[], items: readonly
 /** One line of `show`, and of the page of the resource. Without a value it is left out. */
 export type Fact = readonly [name: string, value: Shown];
 
-/** A resource. */
-export interface View<Item> {
+/** A list. */
+export interface Listing<Item> {
   /** "robot" */
   readonly noun: string;
   readonly columns: readonly Column<Item>[];
   readonly filters: readonly Filter<Item>[];
-  readonly factsOf: (item: Item) => readonly Fact[];
   /** The heading of an empty list, without a full stop. */
   readonly empty: string;
+}
+
+/** A resource: its list, and what is shown of one. */
+export interface View<Item> extends Listing<Item> {
+  readonly factsOf: (item: Item) => readonly Fact[];
 }
 
 /** Something that an operator has to look after: why, and what to do. */

@@ -1,13 +1,11 @@
 /** Renders what src/views says for a terminal. */
+import type { Terminal } from "../../platform/terminal.ts";
 import { shellWord } from "../../platform/text/shell-word.ts";
 import {
   type Column,
   csvLines,
   type Fact,
-  type Filter,
   inWords,
-  type Labels,
-  labelTexts,
   type OwnNeed,
   plainText,
   type Shown,
@@ -15,7 +13,7 @@ import {
   type View,
 } from "../../views/view.ts";
 import { type Now, timeAgo, timeUntil } from "../times.ts";
-import { compareNames, type Fact as TextFact, type ListView } from "./show-list.ts";
+import { compareNames, DOCUMENT_REMEDY, type Fact as TextFact, type ListView, noteHidden } from "./show-list.ts";
 
 /** Enough to distinguish two digests. */
 const DIGEST_SHOWN = "sha256:".length + 12;
@@ -35,7 +33,7 @@ export function shownText(shown: Shown, now: Now, { isInList = false } = {}): st
     case "digest":
       return isInList ? shortDigest(shown.digest) : shown.digest;
     case "labels":
-    case "code":
+    case "exact":
     case "links":
       return plainText(shown);
     case "state": {
@@ -82,25 +80,27 @@ export function needTexts(needs: readonly OwnNeed[], name: string, now: Now): re
   ]);
 }
 
-/** The values that filters are to have, by their names: a text, or labels. */
-type Wanted = Readonly<Record<string, string | Labels["labels"] | undefined>>;
-
-export function isWanted<Item>(filters: readonly Filter<Item>[], wanted: Wanted, item: Item, now: Now): boolean {
-  return filters.every(({ name, valuesOf }) => {
-    const value = wanted[name];
-    if (value === undefined) return true;
-    const values = valuesOf(item, now.ms);
-    return (typeof value === "string" ? [value] : labelTexts(value)).every((each) => values.includes(each));
-  });
+/** A table inside other output. */
+export function showColumns<Item>(
+  columns: readonly Column<Item>[],
+  items: readonly Item[],
+  terminal: Terminal,
+  now: Now,
+): void {
+  const { headers, prose, spare, row } = tableOf({ columns, empty: "" });
+  const rows = items.map((item) => row(item, now));
+  noteHidden(terminal.table(headers, rows, prose, spare), DOCUMENT_REMEDY, terminal);
 }
 
-/** Compares by a column: numbers in names by their value, the latest time first, nothing last. */
-export function compareBy<Item>(column: Column<Item>): (left: Item, right: Item) => number {
-  const sign = column.first === "down" ? -1 : 1;
-  return (left, right) => {
-    const [one, other] = [sortKeyOf(column, left), sortKeyOf(column, right)];
-    if (one === null || other === null) return Number(one === null) - Number(other === null);
-    const isNumber = typeof one === "number" && typeof other === "number";
-    return sign * (isNumber ? one - other : compareNames(String(one), String(other)));
+/** In the order of a column: names as people order them, the latest time first, nothing last. */
+export function inOrderOf<Item>({ columns }: Pick<View<Item>, "columns">, name: string | undefined) {
+  const column = columns.find((each) => each.name === name);
+  const sign = column?.first === "down" ? -1 : 1;
+  return (left: Item, right: Item): number => {
+    if (column === undefined) return 0;
+    const [first, second] = [sortKeyOf(column, left), sortKeyOf(column, right)];
+    if (first === null || second === null) return Number(first === null) - Number(second === null);
+    if (typeof first === "number" && typeof second === "number") return sign * (first - second);
+    return sign * compareNames(String(first), String(second));
   };
 }

@@ -14,6 +14,7 @@ import {
   ROBOTS,
   stateInFull,
 } from "../../views/robots.ts";
+import { isWanted, labelTexts } from "../../views/view.ts";
 import { flagPlaces } from "../body.ts";
 import { makeChange } from "../change.ts";
 import { command, type OperatorRow } from "../command.ts";
@@ -21,7 +22,7 @@ import { isUnknownOperation, refuseNotOffered } from "../failure.ts";
 import { CHANGE, choice, CSV, type Given, LIST, onOff, SELECTOR, text } from "../flags.ts";
 import { itemsIn, keepListed, type Listed } from "../lists/listed.ts";
 import { namedColumns, showList } from "../lists/show-list.ts";
-import { compareBy, isWanted, shownText, tableOf } from "../lists/shown.ts";
+import { inOrderOf, shownText, tableOf } from "../lists/shown.ts";
 import { readMomentFlag } from "../moments.ts";
 import { type Answer, NOTHING_LISTED, type Service } from "../service.ts";
 import { listRobots, withRobot } from "./find.ts";
@@ -125,19 +126,19 @@ async function list(service: Service, flags: Given<typeof LISTED>): Promise<Exit
   if (since !== undefined && !hasRegistrations) return refuseNotOffered("say when robots changed", terminal);
   if (isRegistrationAsked && !hasRegistrations)
     terminal.note("This service does not show digests and when they changed.");
-  const now = service.now();
+  const now = service.now().ms;
   const selected = keepListed(
     robots,
     (robot) =>
-      isWanted(ROBOTS.filters, { site, region, type, label, state }, robot, now) &&
+      isWanted(ROBOTS, robot, { site, region, type, state }, now) &&
+      labelTexts(label ?? {}).every((text) => labelTexts(robot.view.labels).includes(text)) &&
       (since === undefined || Date.parse(robot.registration?.changed_at ?? "") >= since.timeMs),
   );
   const { records } = keepListed(selected, ({ view: robot }) => {
     if (online === true) return robot.status === "online";
     return offline !== true || presenceOf(robot) === "offline";
   });
-  const column = ROBOTS.columns.find(({ name }) => name === sort);
-  const compare = column === undefined ? () => 0 : compareBy(column);
+  const compare = inOrderOf(ROBOTS, sort);
   const sorted = records.toSorted((left, right) => compare(left.value, right.value));
   const empty = itemsIn(robots).length === 0 ? view.empty : "No robot matches.";
   const exitCode = showList(service, { ...result, value: { ...robots, records: sorted } }, { ...view, empty });

@@ -7,11 +7,10 @@ import { EXIT, type ExitCode, type Terminal } from "../../platform/terminal.ts";
 import { computerNeed } from "../../views/computers.ts";
 import { AXES, CAMERAS, contractFacts, numbered } from "../../views/contracts.ts";
 import { isEnrolled, REGISTRATIONS, robotFacts, robotNeeds } from "../../views/robots.ts";
-import type { Column } from "../../views/view.ts";
 import { isCurrent } from "../deployments/find.ts";
 import { type Given, onOff } from "../flags.ts";
-import { DOCUMENT_REMEDY, noteHidden, showFacts } from "../lists/show-list.ts";
-import { factTexts, needTexts, tableOf } from "../lists/shown.ts";
+import { showFacts } from "../lists/show-list.ts";
+import { factTexts, needTexts, showColumns } from "../lists/shown.ts";
 import { callIfOffered, type Service } from "../service.ts";
 import type { Now } from "../times.ts";
 import { warnOfRegion, warnOfType } from "./registration-checks.ts";
@@ -105,15 +104,4 @@ function showContract(contract: Readonly<Record<string, unknown>>, terminal: Ter
   showColumns(AXES, numbered(stateAxes), terminal, now);
   terminal.heading("action axes", ", in vector order");
   showColumns(AXES, numbered(actionAxes), terminal, now);
-}
-
-function showColumns<Item>(
-  columns: readonly Column<Item>[],
-  items: readonly Item[],
-  terminal: Terminal,
-  now: Now,
-): void {
-  const { headers, row, prose, spare } = tableOf({ columns, empty: "" });
-  const rows = items.map((item) => row(item, now));
-  noteHidden(terminal.table(headers, rows, prose, spare), DOCUMENT_REMEDY, terminal);
 }

@@ -41,10 +41,10 @@ describe("robots pending", () => {
     const environment = { ROBOT_POLICY_URL: freshSite.urls.whole, ROBOT_POLICY_API_KEY: freshSite.service.key };
     const narrow = await freshSite.runWith({ environment, columns: 80 }, "robots", "pending");
     expect(steady(narrow.out + narrow.err)).toMatchInlineSnapshot(`
-      "CODE       NAME    ROBOT                  SITE     FROM       STARTED  EXPIRES
-      WXYZ-2345  arm-21  new                             127.0.0.1  now      in 10 min
-      WXYZ-2345  arm-20  exists, not monitored  plant-1  127.0.0.1  now      in 10 min
-      3 columns hidden: region, type, key; --columns shows them
+      "CODE       NAME    ROBOT                  SITE     FROM       STARTED
+      WXYZ-2345  arm-21  new                             127.0.0.1  now
+      WXYZ-2345  arm-20  exists, not monitored  plant-1  127.0.0.1  now
+      4 columns hidden: region, type, expires, key; --columns shows them
       "
     `);
     const { items } = await freshSite.json("robots", "pending");

@@ -2,7 +2,6 @@
 import { relativeTime } from "../../../platform/text/relative-time.ts";
 import {
   type Column as ViewColumn,
-  csvLines,
   type Fact,
   type Filter as ViewFilter,
   inWords,
@@ -38,13 +37,13 @@ export function Shown({ value, isInList = false }: { readonly value: Value; read
       return <DigestChip digest={value.digest} isInList={isInList} />;
     case "labels":
       return <Labels labels={value.labels} isWhole={!isInList} />;
-    case "code":
+    case "exact":
       return isInList ? (
-        <span class="mono cut" title={value.code}>
-          {value.code}
+        <span class="mono cut" title={value.text}>
+          {value.text}
         </span>
       ) : (
-        <CopyableText text={value.code} what="text" />
+        <CopyableText text={value.text} what="text" />
       );
     case "links":
       return value.links.length === 0 ? <None /> : <Links links={value.links} />;
@@ -174,24 +173,4 @@ export function filtersOf<Row>(filters: readonly ViewFilter<Row>[]): readonly Fi
 export function textOf<Row>(columns: readonly ViewColumn<Row>[], row: Row): string {
   const texts = columns.filter(({ first }) => first === undefined).map(({ show }) => plainText(show(row)));
   return texts.join(" ");
-}
-
-/** Lifetime of the object URL, far longer than a download needs. */
-const DOWNLOAD_MS = 60_000;
-
-/** Saves the rows as CSV (RFC 4180), with all columns. */
-export function downloadRows<Row>(name: string, columns: readonly ViewColumn<Row>[], rows: readonly Row[]): void {
-  download(`${name}.csv`, csvLines(columns, rows));
-}
-
-/** Saves lines of CSV. */
-export function download(fileName: string, lines: readonly string[]): void {
-  // Spreadsheets recognize UTF-8 by the byte order mark.
-  const parts = ["\uFEFF", ...lines.map((line) => `${line}\r\n`)];
-  const url = URL.createObjectURL(new Blob(parts, { type: "text/csv;charset=utf-8" }));
-  const link = document.createElement("a");
-  link.href = url;
-  link.download = fileName;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(url), DOWNLOAD_MS);
 }

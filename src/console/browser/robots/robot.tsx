@@ -13,7 +13,7 @@ import {
   robotNeeds,
   type ShownRobot,
 } from "../../../views/robots.ts";
-import { code } from "../../../views/view.ts";
+import { exact } from "../../../views/view.ts";
 import { useData, useSettled } from "../data/query.ts";
 import { DeployDialog, useDeploymentOf } from "../deployments/deploy.tsx";
 import { DialogButton } from "../parts/form/dialog-button.tsx";
@@ -104,7 +104,7 @@ function State(known: Pick<ShownRobot, "view" | "registration">) {
     <>
       <Needs needs={needs} />
       <Section title="Registration">
-        <ShownFacts facts={[...robotFacts({ ...known, deployment }, regions), ["id", code(view.id)]]} />
+        <ShownFacts facts={[...robotFacts({ ...known, deployment }, regions), ["id", exact(view.id)]]} />
       </Section>
     </>
   );

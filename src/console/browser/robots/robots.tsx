@@ -1,7 +1,7 @@
 import { type ListedRobot, ROBOTS } from "../../../views/robots.ts";
 import { mayDo } from "../data/session.ts";
-import { Icon } from "../parts/icon.tsx";
-import { columnsOf, downloadRows, filtersOf, textOf } from "../parts/shown.tsx";
+import { CsvButton } from "../parts/csv-button.tsx";
+import { columnsOf, filtersOf, textOf } from "../parts/shown.tsx";
 import { type Filtering, useFiltered } from "../parts/table/filter-bar.tsx";
 import { ListPage } from "../parts/table/list-page.tsx";
 import { robotPath, useRobots } from "./data.ts";
@@ -20,17 +20,7 @@ export function Robots() {
   return (
     <ListPage
       title="Robots"
-      actions={
-        <button
-          type="button"
-          class="button"
-          disabled={matching.length === 0}
-          onClick={() => downloadRows("robots", ROBOTS.columns, matching)}
-        >
-          <Icon name="down" />
-          Download CSV
-        </button>
-      }
+      actions={<CsvButton name="robots" columns={ROBOTS.columns} rows={matching} />}
       data={robots}
       emptyTitle={ROBOTS.empty}
       empty={<NoRobots />}

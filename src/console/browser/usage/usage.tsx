@@ -11,7 +11,6 @@ import { Loaded } from "../parts/loaded.tsx";
 import { None } from "../parts/none.tsx";
 import { Facts, Page, Section } from "../parts/page.tsx";
 import { absoluteTime, utcDay } from "../parts/relative-time.tsx";
-import { download } from "../parts/shown.tsx";
 import { type Column, countColumn, textColumn } from "../parts/table/columns.tsx";
 import type { Filtering } from "../parts/table/filter-bar.tsx";
 import { EmptyState, FilteredTable } from "../parts/table/list-page.tsx";
@@ -99,7 +98,7 @@ export function Usage() {
             type="button"
             class="button"
             disabled={value === null || value.seconds === 0}
-            onClick={() => (value === null ? undefined : downloadUsage(value))}
+            onClick={() => (value === null ? undefined : download(value))}
           >
             <Icon name="down" />
             Download CSV
@@ -338,8 +337,18 @@ function hours(seconds: number): string {
   return value > 0 && value < 0.01 ? "<0.01" : FINE.format(value);
 }
 
-/** Saves the usage as CSV, a line for each robot or model. */
-function downloadUsage({ first, last, by, names }: UsageOfDays): void {
+/** Lifetime of the object URL, far longer than a download needs. */
+const DOWNLOAD_MS = 60_000;
+
+/** Saves the usage as CSV (RFC 4180), a line for each robot or model. */
+function download({ first, last, by, names }: UsageOfDays): void {
   const rows = names.map(({ name, seconds }) => [name, seconds, (seconds / 3600).toFixed(4)]);
-  download(`usage-${first}-to-${last}-by-${by}.csv`, [[by, "seconds", "hours"], ...rows].map(csvLine));
+  const lines = [[by, "seconds", "hours"], ...rows].map((cells) => `${csvLine(cells)}\r\n`);
+  // Spreadsheets recognize UTF-8 by the byte order mark.
+  const url = URL.createObjectURL(new Blob(["\uFEFF", ...lines], { type: "text/csv;charset=utf-8" }));
+  const link = document.createElement("a");
+  link.href = url;
+  link.download = `usage-${first}-to-${last}-by-${by}.csv`;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(url), DOWNLOAD_MS);
 }
