@@ -10,7 +10,7 @@ export const ENROLMENTS: View<EnrolmentView> = {
   columns: [
     { name: "code", show: ({ user_code: userCode }) => exact(userCode) },
     { name: "name", show: ({ requested_name: name }) => name, weight: 1.2 },
-    { name: "robot", show: robotOf, weight: 1.1 },
+    { name: "robot", show: robotOf },
     { name: "site", show: ({ site }) => site },
     { name: "from", show: ({ address }) => address },
     { name: "region", show: ({ region }) => region, from: "wide" },

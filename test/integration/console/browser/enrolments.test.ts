@@ -129,7 +129,7 @@ describeConsole("enrolments", startWithRegion, (running) => {
     const page = await open(`/enrolments/${code}`);
     await page.getByText("The robot arm-3 exists.").waitFor();
     const table = page.getByRole("table", { name: "What the new computer says differs from the registration" });
-    expect((await table.innerText()).replaceAll(/\s+/g, " ")).toContain("eu-west-1 us-west-2 Site lab plant-1");
+    expect((await table.innerText()).replaceAll(/\s+/g, " ")).toContain("eu-west-1 us-west-2 site lab plant-1");
     expect(await violations(page)).toEqual([]);
   });
 
@@ -153,10 +153,10 @@ describeConsole("enrolments", startWithRegion, (running) => {
       return route.continue();
     });
     await signIn(page, running(), `/enrolments/${code}`);
-    await page.getByRole("row", { name: /Digest sha256:5/ }).waitFor();
+    await page.getByRole("row", { name: /digest sha256:5/ }).waitFor();
     await page.getByLabel("Name of the robot").fill("typed-6");
     await page.getByText("The robot typed-6 exists.").waitFor();
-    expect(await page.getByRole("row", { name: /Digest/ }).count()).toBe(0);
+    expect(await page.getByRole("row", { name: /digest/ }).count()).toBe(0);
     answered.resolve();
   });
 
