@@ -42,6 +42,13 @@ function robotOf({ robot }: EnrolmentView): string {
   return presence === null ? "exists" : `exists, ${inWords(presence)}`;
 }
 
+/** One of many, in a line: who it asks to be, whether that is there, and where it is. */
+export function enrolmentLine(enrolment: EnrolmentView): string {
+  const { requested_name: name, site, address } = enrolment;
+  const where = [robotOf(enrolment), site ?? "", `from ${address}`].filter((text) => text !== "").join(", ");
+  return `${enrolledName(name)} (${where})`;
+}
+
 /** The name of a robot as an approval makes it of what was typed or requested. */
 export function enrolledName(typed: string): string {
   return typed.trim().toLowerCase();

@@ -14,6 +14,7 @@ import {
   type Listing,
   type OwnNeed,
   past,
+  type Shown,
   type State,
 } from "./view.ts";
 
@@ -60,14 +61,18 @@ export const ROBOT_STATES = ["online", "not_ready", "offline", "not_monitored", 
 const DAY_MS = 86_400_000;
 const CHANGED_DAYS = [1, 7, 30];
 
-const textColumns = ROBOT_TEXT_NAMES.map((name): Column<ListedRobot> => ({ name, show: ({ view }) => view[name] }));
+/** A column of the registration: undefined where that is not loaded. */
+function ofRegistration(
+  name: string,
+  valueOf: (registration: RegistrationSummary) => Shown,
+  more: Partial<Column<ListedRobot>> = {},
+): Column<ListedRobot> {
+  return { name, show: ({ registration }) => registration && valueOf(registration), ...more };
+}
 
-/** Undefined where the registrations are not loaded. */
-function ofRegistration<Value>(
-  registration: ListedRobot["registration"],
-  valueOf: (registration: RegistrationSummary) => Value,
-): Value | null | undefined {
-  return registration === undefined || registration === null ? registration : valueOf(registration);
+/** The value in a list; an empty list if there is none. */
+function present(value: string | null | undefined): readonly string[] {
+  return value === null || value === undefined ? [] : [value];
 }
 
 export const ROBOTS: Listing<ListedRobot> = {
@@ -76,44 +81,19 @@ export const ROBOTS: Listing<ListedRobot> = {
     { name: "name", show: ({ view }) => view.name, weight: 1.4 },
     { name: "state", show: robotState, weight: 1.3 },
     { name: "reason", show: (robot) => robotState(robot)?.reason ?? null, from: "asked", weight: 3 },
-    ...textColumns,
+    ...ROBOT_TEXT_NAMES.map((name): Column<ListedRobot> => ({ name, show: ({ view }) => view[name] })),
     { name: "type", show: ({ view }) => view.robot_type_id, weight: 1.5 },
     { name: "region", show: ({ view }) => view.region, from: "medium" },
     { name: "labels", show: ({ view }) => ({ kind: "labels", labels: view.labels }), from: "wide", weight: 1.6 },
-    {
-      name: "digest",
-      show: ({ registration }) => ofRegistration(registration, (known) => digest(known.configuration_digest)),
-      from: "medium",
-    },
-    {
-      name: "changed",
-      show: ({ registration }) => ofRegistration(registration, (known) => past(known.changed_at)),
-      first: "down",
-    },
-    {
-      name: "registered",
-      show: ({ registration }) => ofRegistration(registration, (known) => past(known.registered_at)),
-      from: "asked",
-      first: "down",
-    },
+    ofRegistration("digest", (known) => digest(known.configuration_digest), { from: "medium" }),
+    ofRegistration("changed", (known) => past(known.changed_at), { first: "down" }),
+    ofRegistration("registered", (known) => past(known.registered_at), { from: "asked", first: "down" }),
     { name: "added", show: ({ view }) => past(view.created_at), from: "wide", first: "down" },
     { name: "id", show: ({ view }) => view.id, from: "asked" },
   ],
   filters: [
-    ...textColumns.map(({ name, show }) => ({
-      name,
-      valuesOf: (robot: ListedRobot) => {
-        const text = show(robot);
-        return typeof text === "string" ? [text] : [];
-      },
-    })),
-    {
-      name: "state",
-      valuesOf: (robot) => {
-        const state = robotState(robot);
-        return state === null ? [] : [state.state];
-      },
-    },
+    ...ROBOT_TEXT_NAMES.map((name) => ({ name, valuesOf: ({ view }: ListedRobot) => present(view[name]) })),
+    { name: "state", valuesOf: (robot) => present(robotState(robot)?.state) },
     { name: "type", valuesOf: ({ view }) => [view.robot_type_id] },
     { name: "region", valuesOf: ({ view }) => [view.region] },
     { name: "label", valuesOf: ({ view }) => labelTexts(view.labels) },

@@ -1,8 +1,7 @@
 import { beyondSpec } from "../../api/api.ts";
 import type { EnrolmentView } from "../../api/enrolments.ts";
 import { EXIT, type ExitCode } from "../../platform/terminal.ts";
-import { aloneBecause, enrolledName, ENROLMENTS } from "../../views/enrolments.ts";
-import { plainText } from "../../views/view.ts";
+import { aloneBecause, enrolmentLine, ENROLMENTS } from "../../views/enrolments.ts";
 import { bodyOf, flagPlaces } from "../body.ts";
 import { confirmationPrompt, refusedBy } from "../change.ts";
 import { itemsIn } from "../lists/listed.ts";
@@ -47,13 +46,15 @@ export async function approveMany(service: Service, flags: ApproveFlags, codes: 
       await warnOfRegion(service, each, terminal);
     const prompt = confirmationPrompt(service);
     if (prompt !== null) {
+      const linesOf = (each: EnrolmentView) =>
+        [
+          [each.user_code, enrolmentLine(each)],
+          ["", each.key_fingerprint],
+        ] as const;
       noteFacts(terminal, chosen.flatMap(linesOf));
       terminal.note("Compare each code and key with what its robot shows.");
-      const refused = await refusedBy(
-        prompt,
-        `Approve ${chosen.length === 1 ? "it" : `all ${chosen.length}`}?`,
-        terminal,
-      );
+      const question = chosen.length === 1 ? "Approve it?" : `Approve all ${chosen.length}?`;
+      const refused = await refusedBy(prompt, question, terminal);
       if (refused !== null) return refused;
     }
   }
@@ -79,17 +80,6 @@ async function fetchEach(service: Service, codes: readonly string[]): Promise<re
     found.push(result.value.value);
   }
   return found;
-}
-
-/** What an operator compares with the robot. */
-function linesOf(enrolment: EnrolmentView): readonly (readonly [string, string])[] {
-  const { user_code: code, requested_name: name, site, address, key_fingerprint: key } = enrolment;
-  const robot = ENROLMENTS.columns.find((column) => column.name === "robot")?.show(enrolment);
-  const where = [plainText(robot), site ?? "", `from ${address}`].filter((text) => text !== "");
-  return [
-    [code, `${enrolledName(name)} (${where.join(", ")})`],
-    ["", key],
-  ];
 }
 
 async function approveEach(

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 
 import type { EnrolmentView } from "../../../api/enrolments.ts";
-import { aloneBecause, enrolledName } from "../../../views/enrolments.ts";
+import { aloneBecause, enrolmentLine } from "../../../views/enrolments.ts";
 import { invalidate } from "../data/query.ts";
 import { sentence } from "../data/request.ts";
 import { useWrite } from "../data/write.ts";
@@ -58,7 +58,7 @@ export function ApproveMany({ enrolments, close }: ApproveManyProps) {
           {offered.map((each) => (
             <Checkbox
               key={each.user_code}
-              label={`${each.user_code} ${labelOf(each)}`}
+              label={`${each.user_code} ${enrolmentLine(each)}`}
               hint={each.key_fingerprint}
               checked={checked.has(each.user_code)}
               change={(isChecked) => toggle([each.user_code], isChecked)}
@@ -82,9 +82,4 @@ export function ApproveMany({ enrolments, close }: ApproveManyProps) {
       </Form>
     </Dialog>
   );
-}
-
-function labelOf({ requested_name: name, robot, site, address }: EnrolmentView): string {
-  const parts = [enrolledName(name), robot === null ? "new" : "exists", site ?? "", address];
-  return parts.filter((part) => part !== "").join(", ");
 }
