@@ -11,7 +11,7 @@ import {
   sortKeyOf,
 } from "../../../views/view.ts";
 import { sentence, serviceNow } from "../data/request.ts";
-import { CopyableText, DigestChip } from "./copy-button.tsx";
+import { CopyButton, DigestChip } from "./copy-button.tsx";
 import { Labels } from "./labels.tsx";
 import { None, Pending } from "./none.tsx";
 import { Notice } from "./notice.tsx";
@@ -43,7 +43,10 @@ export function Shown({ value, isInList = false }: { readonly value: Value; read
           {value.text}
         </span>
       ) : (
-        <CopyableText text={value.text} what="text" />
+        // People compare it, so it is never cut.
+        <span class="mono whole">
+          {value.text} <CopyButton text={value.text} what="text" />
+        </span>
       );
     case "links":
       return value.links.length === 0 ? <None /> : <Links links={value.links} />;

@@ -67,6 +67,10 @@ describeConsole("enrolments", startWithRegion, (running) => {
     await page.getByRole("heading", { level: 1, name: `Code ${code}` }).waitFor();
     const request = await page.locator("dl").first().innerText();
     for (const fact of [code, "SHA256:", "127.0.0.1", "Arm-1", "plant-1"]) expect(request).toContain(fact);
+    // A key that is cut cannot be compared.
+    const isCut =
+      "[...document.querySelectorAll('dl *')].some((each) => each.scrollWidth > each.clientWidth + 1 && getComputedStyle(each).overflow !== 'visible')";
+    expect(await page.evaluate(isCut)).toBe(false);
     await page.getByText("This adds the robot arm-1.").waitFor();
     expect(await violations(page)).toEqual([]);
     await page.getByLabel("Name of the robot").fill("no name!");
