@@ -60,3 +60,6 @@ function namesOf(members: object): readonly string[] {
 /** Clouds name regions like `us-east1`, `westeurope` and `eu/fra`; sites may choose their own names. */
 export const REGION_FORM = /^[A-Za-z0-9][A-Za-z0-9._/-]*$/;
 export const REGION_EXPECTED = "the code of a region, such as eu-central-1: letters, digits, - _ . and /";
+
+/** The digest of no files: computers send it that have not read theirs, as existing clients always do. */
+export const DIGEST_OF_NOTHING = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";

@@ -33,6 +33,13 @@ export type RobotStatus = (typeof ROBOT_STATUSES)[number];
 const PRESENCES = ["online", "not_ready", "offline", "not_monitored"] as const;
 export type RobotPresence = (typeof PRESENCES)[number];
 
+const robotFleetSchema = z
+  .object({ id: z.string(), name: z.string(), subject: z.string().describe("Subject of its active model.") })
+  .meta({ id: "RobotFleet" });
+
+/** Fleets that the view of a robot names at most. */
+export const ROBOT_FLEETS_SHOWN = 100;
+
 /** A robot with what the service observes of its computer. Other services may leave these members out. */
 export const identifiedRobotViewSchema = robotViewSchema
   .extend({
@@ -61,6 +68,12 @@ export const identifiedRobotViewSchema = robotViewSchema
         "online; not_ready: online, but it cannot register; offline; not_monitored: no computer is enrolled, so no heartbeats come. For such a robot status is offline.",
       ),
     not_ready_reason: z.string().nullable().default(null).describe("Why the robot is not_ready; null otherwise."),
+    fleets: z
+      .array(robotFleetSchema)
+      .optional()
+      .describe(
+        `Fleets that the robot is a member of, by name, at most ${ROBOT_FLEETS_SHOWN}. Only in the answer with this robot alone, for a credential that may see fleets.`,
+      ),
   })
   .meta({ id: "RobotView" });
 export type IdentifiedRobotView = z.output<typeof identifiedRobotViewSchema>;

@@ -127,8 +127,10 @@ async function offerArgument<Flags, Context>(
   typed: Typed<Flags, Context>,
   namesOf: (kind: string) => Promise<readonly string[]>,
 ): Promise<Offered> {
-  const index = typed.arguments.length;
-  const word = argument.split(" ")[index] ?? "";
+  const words = argument.split(" ");
+  const isEndless = argument.endsWith("...]");
+  const index = Math.min(typed.arguments.length, isEndless ? words.length - 1 : words.length);
+  const word = words[index] ?? "";
   const kind = names?.[index] ?? kinds[word];
   const fixed = index === 0 ? (choices ?? suggestions ?? []) : [];
   const offered = kind === undefined ? fixed : await namesOf(kind);

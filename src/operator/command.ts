@@ -17,13 +17,19 @@ export function command<Declared extends Flags>({
   run,
   ...declaration
 }: Declaration<Declared> & {
-  /** Arguments that were not given are empty. */
-  readonly run: (service: Service, flags: Given<Declared>, first: string, second: string) => Promise<ExitCode>;
+  /** Arguments that were not given are empty; `words` are all of them. */
+  readonly run: (
+    service: Service,
+    flags: Given<Declared>,
+    first: string,
+    second: string,
+    words: readonly string[],
+  ) => Promise<ExitCode>;
 }): OperatorRow {
   return localCommand({
     ...declaration,
-    run: (flags, context, serviceFlags, first, second) =>
-      withService(serviceFlags, context, declaration.summary, (service) => run(service, flags, first, second)),
+    run: (flags, context, serviceFlags, ...given) =>
+      withService(serviceFlags, context, declaration.summary, (service) => run(service, flags, ...given)),
   });
 }
 
@@ -39,6 +45,7 @@ export function localCommand<Declared extends Flags>({
     serviceFlags: ServiceFlags,
     first: string,
     second: string,
+    words: readonly string[],
   ) => Promise<ExitCode>;
 }): OperatorRow {
   return {
@@ -46,10 +53,10 @@ export function localCommand<Declared extends Flags>({
     flags: flagRows(flags),
     load:
       async () =>
-      async (given, context, first = "", second = "") => {
+      async (given, context, first = "", second = "", words) => {
         const read = readFlags(flags, given);
         if ("code" in read) return refuse(read, EXIT.usage, context.terminal);
-        return run(read.own, context, read.service, first, second);
+        return run(read.own, context, read.service, first, second, words);
       },
   };
 }

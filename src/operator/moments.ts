@@ -21,7 +21,7 @@ interface Refusal {
 
 /** The time that a flag says; null after reporting that it is none. */
 export function readMomentFlag(
-  flag: "--expires" | "--since" | "--until",
+  flag: "--expires" | "--since" | "--until" | "--changed-since",
   text: string,
   { machine, terminal }: OperatorContext,
 ): Moment | null {

@@ -18,6 +18,7 @@ import { loginCommands } from "./logins/logins.ts";
 import { modelCommands } from "./models/models.ts";
 import { installationCommands } from "./robots/installation.ts";
 import { robotCommands } from "./robots/robots.ts";
+import { statusCommands } from "./robots/status.ts";
 import { usageCommands } from "./usage/usage.ts";
 import { webhookCommands } from "./webhooks/webhooks.ts";
 
@@ -26,7 +27,7 @@ export const operatorProgram: ProgramTable<object, OperatorContext> = {
   summary: "Shows and manages the robots, fleets, models and API keys of a robot policy service.",
   common: flagRows(COMMON),
   headings: {
-    "The robots": ["robots", "fleets"],
+    "The robots": ["status", "robots", "fleets"],
     "What they run": ["models", "deploy", "deployments"],
     "The organization": ["keys", "webhooks", "usage", "audit", "api"],
     "You and the service": ["login", "logout", "whoami", "contexts", "completion"],
@@ -52,6 +53,7 @@ export const operatorProgram: ProgramTable<object, OperatorContext> = {
   },
   namesOfKind,
   commands: [
+    ...statusCommands,
     ...robotCommands,
     ...enrolmentCommands,
     ...installationCommands,
@@ -69,7 +71,7 @@ export const operatorProgram: ProgramTable<object, OperatorContext> = {
   ],
   examples: [
     "robot-policy login --url https://policy.example.com    sign in, once",
-    "robot-policy robots list                               see what is registered",
+    "robot-policy status                                    see what needs attention",
     "robot-policy robots list --json | jq -r '.[].name'     use it in a script",
   ],
   unrepeated: ["login", "logout", "contexts", "completion"],

@@ -5,8 +5,11 @@
  */
 import { csvLine } from "../platform/text/csv.ts";
 
-/** A value to show. Texts may hold anything that a client sent: the front ends make them harmless. Null and "" are nothing. */
-export type Shown = string | number | null | Time | State | Digest | Labels;
+/**
+ * A value to show. Texts may hold anything that a client sent: the front ends make them harmless. Null and "" are nothing; undefined is not
+ * known yet.
+ */
+export type Shown = string | number | null | undefined | Time | State | Digest | Labels | Exact | Links;
 
 /** A time in ISO 8601: when something happened, or when it ends or begins. */
 export interface Time {
@@ -35,6 +38,18 @@ export interface Labels {
   readonly labels: Readonly<Record<string, string>>;
 }
 
+/** A text that is copied as it is: an id, a URL. */
+export interface Exact {
+  readonly kind: "exact";
+  readonly text: string;
+}
+
+/** Things with pages of their own. */
+export interface Links {
+  readonly kind: "links";
+  readonly links: readonly { readonly text: string; /** Of the console. */ readonly path: string }[];
+}
+
 type Text = string | null | undefined;
 
 /** When something happened. */
@@ -51,22 +66,38 @@ export function digest(value: Text): Digest | null {
   return value === null || value === undefined ? null : { kind: "digest", digest: value };
 }
 
+export function exact(text: Text): Exact | null {
+  return text === null || text === undefined ? null : { kind: "exact", text };
+}
+
+/** `cell=4`, as a filter by label has it. */
+export function labelTexts(labels: Labels["labels"]): readonly string[] {
+  return Object.entries(labels).map(([name, value]) => `${name}=${value}`);
+}
+
+/** `not ready` for `not_ready`. */
+export function inWords(name: string): string {
+  return name.replaceAll("_", " ");
+}
+
 /** A value as plain text, for files, searches and comparisons: times in ISO 8601, digests whole. */
 export function plainText(shown: Shown): string {
-  if (shown === null) return "";
+  if (shown === null || shown === undefined) return "";
   if (typeof shown !== "object") return String(shown);
   switch (shown.kind) {
     case "past":
     case "future":
       return shown.at;
     case "state":
-      return shown.state;
+      return inWords(shown.state);
     case "digest":
       return shown.digest;
     case "labels":
-      return Object.entries(shown.labels)
-        .map(([name, value]) => `${name}=${value}`)
-        .join(" ");
+      return labelTexts(shown.labels).join(" ");
+    case "exact":
+      return shown.text;
+    case "links":
+      return shown.links.map(({ text }) => text).join(", ");
   }
 }
 
@@ -76,6 +107,8 @@ export interface Column<Item> {
   readonly show: (item: Item) => Shown;
   /** What the list is sorted by in place of the shown value; null comes last. */
   readonly sortKey?: (item: Item) => string | number | null;
+  /** Of times: the latest comes first. */
+  readonly first?: "down";
   /**
    * The smallest screen that shows it; "terminal": only a terminal does, if it has room; "asked": only where it is asked for by name. By
    * default all.
@@ -89,7 +122,27 @@ export interface Column<Item> {
 export interface Filter<Item> {
   readonly name: string;
   /** The item's values; it may have several, or none. */
-  readonly valuesOf: (item: Item) => readonly string[];
+  readonly valuesOf: (item: Item, nowMs: number) => readonly string[];
+}
+
+/** Whether an item has a value that is asked for, for each filter that has any. */
+export function isWanted<Item>(
+  { filters }: Pick<View<Item>, "filters">,
+  item: Item,
+  asked: Readonly<Record<string, unknown>>,
+  nowMs: number,
+): boolean {
+  return filters.every(({ name, valuesOf }) => {
+    const wanted = asked[name];
+    return wanted === undefined || valuesOf(item, nowMs).some((value) => value === wanted);
+  });
+}
+
+/** What a list is sorted by in a column; null comes last. */
+export function sortKeyOf<Item>({ show, sortKey }: Column<Item>, item: Item): string | number | null {
+  if (sortKey !== undefined) return sortKey(item);
+  const shown = show(item);
+  return typeof shown === "number" ? shown : plainText(shown) || null;
 }
 
 /** Comma-separated values of these columns, with a line of their names. The lines have no end. */
@@ -122,4 +175,15 @@ export interface Need {
   readonly reason: string;
   /** "" where there is nothing to do but wait. */
   readonly action: string;
+}
+
+/** A need of one thing, in sentences. */
+export interface OwnNeed extends Need {
+  /** Nothing goes on before it is done. */
+  readonly isBlocked?: true;
+  /** Since when, ISO 8601. */
+  readonly since?: string | null;
+  readonly detail?: string;
+  /** The command that does it to the thing of this name; the console has a button. */
+  readonly command?: (name: string) => string;
 }

@@ -1,22 +1,24 @@
 import { beyondSpec } from "../../api/api.ts";
 import type { EnrolmentView } from "../../api/enrolments.ts";
 import type { IdentifiedRobotView } from "../../api/robot-views.ts";
-import { enrolledName, enrolmentDifferences } from "../../api/words/enrolments.ts";
 import type { CallResult } from "../../client/call-result.ts";
 import { isPathParameter } from "../../client/send-request.ts";
 import { EXIT, type ExitCode, type Terminal } from "../../platform/terminal.ts";
 import { shellWord } from "../../platform/text/shell-word.ts";
+import { enrolledName, ENROLMENTS, enrolmentDifferences } from "../../views/enrolments.ts";
+import { stateInFull } from "../../views/robots.ts";
 import { bodyOf, flagPlaces } from "../body.ts";
 import { confirmationPrompt, refusedBy, refusedWithoutName } from "../change.ts";
 import { isNothingNamed, isUnknownOperation } from "../failure.ts";
-import { CHANGE, type Given, labels, text, waiting } from "../flags.ts";
+import { CHANGE, type Given, labels, onOff, text, waiting } from "../flags.ts";
+import { noteFacts } from "../lists/show-list.ts";
+import { factTexts, shortDigest, shownText } from "../lists/shown.ts";
 import { refuse, refuseUsage } from "../refuse.ts";
 import { warnOfRegion } from "../robots/registration-checks.ts";
 import { differences } from "../robots/registration.ts";
-import { shortDigest, statusText } from "../robots/words.ts";
 import type { Answer, Service } from "../service.ts";
+import type { Now } from "../times.ts";
 import { waitForRobot } from "./wait.ts";
-import { noteEnrolment, PENDING_REMEDY } from "./words.ts";
 
 export const APPROVE = {
   name: text("<name>", "name of the robot (default: the name that the computer asks for)", { place: "name" }),
@@ -24,14 +26,29 @@ export const APPROVE = {
     names: "regions",
     place: "region",
   }),
-  site: text("<site>", "site of the robot (default: the site that the computer says)", { place: "site" }),
+  site: text(
+    "<site>",
+    "site of the robot (default: that which the computer says); with --all, only computers that say it",
+    {
+      names: "sites",
+      place: "site",
+    },
+  ),
   label: labels("label of the robot, beside those that the computer says; repeatable", { place: "labels" }),
+  all: onOff("approve all computers that wait, after showing the key of each", { excludes: ["--name", "--replace"] }),
   replace: text("<robot>", "replace the computer of this robot, also if it is online", { names: "robots" }),
   ...waiting("wait until its robot is registered: exit 0, or 6 if it is frozen, 1 after --timeout"),
   ...CHANGE,
 };
 
-type ApproveFlags = Given<typeof APPROVE>;
+export type ApproveFlags = Given<typeof APPROVE>;
+
+export const PENDING_REMEDY = "robot-policy robots pending lists the codes that wait; the robot shows its own";
+
+/** Shows who asks, before the operator decides; on stderr, because the decision is the result. */
+export function noteEnrolment(enrolment: EnrolmentView, terminal: Terminal, now: Now): void {
+  noteFacts(terminal, factTexts(ENROLMENTS.factsOf(enrolment), now));
+}
 
 /** What the operator agreed to. */
 interface Decision {
@@ -167,8 +184,9 @@ async function noteTarget(
     terminal.note(`This adds the robot ${decided.name}.`);
     return;
   }
-  const status = statusText(target, service.now());
-  terminal.note(`The robot ${target.name} exists (${target.id})${status === "" ? "" : `: ${status}`}.`);
+  const state = stateInFull({ view: target, registration: null });
+  const words = state === null ? "" : `; it is ${shownText(state, service.now())}`;
+  terminal.note(`The robot ${target.name} exists (${target.id})${words}.`);
   const digest = await registeredDigest(service, target.id);
   const changes = enrolmentDifferences(enrolment, target, decided.region, digest).map(([member, registered, said]) =>
     member === "digest"

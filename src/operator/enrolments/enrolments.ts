@@ -1,36 +1,44 @@
 import { beyondSpec } from "../../api/api.ts";
-import type { EnrolmentView } from "../../api/enrolments.ts";
 import type { ExitCode } from "../../platform/terminal.ts";
+import { ENROLL_COMMAND } from "../../views/computers.ts";
+import { ENROLMENTS } from "../../views/enrolments.ts";
 import { makeChange } from "../change.ts";
 import { command, type OperatorRow } from "../command.ts";
-import { CHANGE, LIST } from "../flags.ts";
-import { type ListView, showList } from "../lists/show-list.ts";
-import { presenceWord } from "../robots/words.ts";
+import { CHANGE, CSV, LIST } from "../flags.ts";
+import { showList } from "../lists/show-list.ts";
+import { tableOf } from "../lists/shown.ts";
+import { refuseUsage } from "../refuse.ts";
 import type { Service } from "../service.ts";
-import { timeAgo, timeUntil } from "../times.ts";
-import { APPROVE, approve } from "./approve.ts";
-import { ENROLL_COMMAND, noteEnrolment, PENDING_REMEDY } from "./words.ts";
+import { approveMany } from "./approve-many.ts";
+import { APPROVE, approve, noteEnrolment, PENDING_REMEDY } from "./approve.ts";
 
 /** Enrolments of robot computers. */
 export const enrolmentCommands: readonly OperatorRow[] = [
   command({
     name: "robots pending",
     summary: "list the robot computers that wait for approval",
-    flags: LIST,
+    flags: { ...CSV, ...LIST },
     examples: ["robot-policy robots pending"],
     run: async (service) => showList(service, await listEnrolments(service), PENDING),
   }),
   command({
     name: "robots approve",
-    summary: "approve the computer that shows this code, after showing who asks",
-    argument: "CODE",
+    summary: "approve the computers that show these codes, after showing who asks",
+    argument: "[CODE...]",
+    names: ["codes"],
     flags: APPROVE,
     examples: [
       "robot-policy robots approve WXYZ-2345 --wait",
       "robot-policy robots approve WXYZ-2345 --name arm-7 --region us-west-2 --site plant-1 --label cell=4 --yes",
       "robot-policy robots approve WXYZ-2345 --replace arm-7",
+      "robot-policy robots approve --all --site hall-1",
     ],
-    run: approve,
+    async run(service, flags, _first, _second, codes) {
+      const [code] = codes;
+      if (codes.length > 1 || flags.all === true) return approveMany(service, flags, codes);
+      if (code !== undefined) return approve(service, flags, code);
+      return refuseUsage("no code is given", "give the codes that the robots show, or --all", service.terminal);
+    },
   }),
   command({
     name: "robots deny",
@@ -46,27 +54,12 @@ export function listEnrolments(service: Service) {
   return service.listAll(beyondSpec.listEnrolments, ({ items }) => items);
 }
 
-const PENDING: ListView<EnrolmentView> = {
-  headers: ["code", "name", "robot", "from", "site", "region", "type", "started", "expires", "key"],
-  prose: ["name", "site"],
-  spare: ["from", "expires", "site", "started", "region", "type", "key"],
-  row: (enrolment, now) => [
-    enrolment.user_code,
-    enrolment.requested_name,
-    enrolment.robot === null ? "new" : ["exists", presenceWord(enrolment.robot)].filter(Boolean).join(", "),
-    enrolment.address,
-    enrolment.site ?? "",
-    enrolment.region ?? "",
-    enrolment.robot_type_id ?? "",
-    timeAgo(enrolment.created_at, now),
-    timeUntil(enrolment.expires_at, now),
-    enrolment.key_fingerprint,
-  ],
-  // Nothing tells an organization whether it is the only one.
-  empty:
-    "No robot waits for approval. If the service has several organizations, the list has only computers that name yours; " +
-    `approve others by their code. A technician starts an enrolment on the robot: ${ENROLL_COMMAND}`,
-};
+// Nothing tells an organization whether it is the only one.
+const NONE_PENDING =
+  `${ENROLMENTS.empty}. If the service has several organizations, the list has only computers that name yours; ` +
+  `approve others by their code. A technician starts an enrolment on the robot: ${ENROLL_COMMAND}`;
+
+const PENDING = { ...tableOf(ENROLMENTS), empty: NONE_PENDING };
 
 /** The computer that shows the code gets no credential. Shows which one it is, and asks once at a terminal. */
 function deny(service: Service, code: string): Promise<ExitCode> {

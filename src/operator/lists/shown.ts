@@ -1,13 +1,30 @@
 /** Renders what src/views says for a terminal. */
-import { type Column, csvLines, type Fact, type Shown, type View } from "../../views/view.ts";
-import { shortDigest, labelsText } from "../robots/words.ts";
+import type { Terminal } from "../../platform/terminal.ts";
+import { shellWord } from "../../platform/text/shell-word.ts";
+import {
+  type Column,
+  csvLines,
+  type Fact,
+  inWords,
+  type OwnNeed,
+  plainText,
+  type Shown,
+  sortKeyOf,
+  type View,
+} from "../../views/view.ts";
 import { type Now, timeAgo, timeUntil } from "../times.ts";
-import type { ListView } from "./show-list.ts";
+import { compareNames, DOCUMENT_REMEDY, type Fact as TextFact, type ListView, noteHidden } from "./show-list.ts";
+
+/** Enough to distinguish two digests. */
+const DIGEST_SHOWN = "sha256:".length + 12;
+
+export function shortDigest(digest: string): string {
+  return digest.slice(0, DIGEST_SHOWN);
+}
 
 /** A value as text; "" for nothing. In a list a state has no reason, and a digest its beginning only. */
 export function shownText(shown: Shown, now: Now, { isInList = false } = {}): string {
-  if (shown === null) return "";
-  if (typeof shown !== "object") return String(shown);
+  if (shown === null || typeof shown !== "object") return plainText(shown);
   switch (shown.kind) {
     case "past":
       return timeAgo(shown.at, now);
@@ -16,10 +33,12 @@ export function shownText(shown: Shown, now: Now, { isInList = false } = {}): st
     case "digest":
       return isInList ? shortDigest(shown.digest) : shown.digest;
     case "labels":
-      return labelsText(shown);
+    case "exact":
+    case "links":
+      return plainText(shown);
     case "state": {
       const { state, since = null, reason = null } = shown;
-      const word = state.replaceAll("_", " ");
+      const word = inWords(state);
       if (reason !== null && !isInList) return `${word}: ${reason}`;
       return since === null ? word : `${word}, ${timeAgo(since, now)}`;
     }
@@ -48,6 +67,40 @@ export function tableOf<Item>({ columns, empty }: Pick<View<Item>, "columns" | "
   return view;
 }
 
-export function factTexts(facts: readonly Fact[], now: Now): readonly (readonly [name: string, value: string])[] {
+export function factTexts(facts: readonly Fact[], now: Now): readonly TextFact[] {
   return facts.map(([name, value]) => [name, shownText(value, now)]);
+}
+
+/** Needs as facts, the reason first, each with what to do. @param name of what needs it. */
+export function needTexts(needs: readonly OwnNeed[], name: string, now: Now): readonly TextFact[] {
+  return needs.flatMap(({ reason, since = null, detail = "", action, command }, index): readonly TextFact[] => [
+    [index === 0 ? "needs" : "", since === null ? reason : `${reason}, since ${timeAgo(since, now)}`],
+    ["", detail],
+    ["", action === "" ? "" : `→ ${action}${command === undefined ? "" : `: ${command(shellWord(name))}`}`],
+  ]);
+}
+
+/** A table inside other output. */
+export function showColumns<Item>(
+  columns: readonly Column<Item>[],
+  items: readonly Item[],
+  terminal: Terminal,
+  now: Now,
+): void {
+  const { headers, prose, spare, row } = tableOf({ columns, empty: "" });
+  const rows = items.map((item) => row(item, now));
+  noteHidden(terminal.table(headers, rows, prose, spare), DOCUMENT_REMEDY, terminal);
+}
+
+/** In the order of a column: names as people order them, the latest time first, nothing last. */
+export function inOrderOf<Item>({ columns }: Pick<View<Item>, "columns">, name: string | undefined) {
+  const column = columns.find((each) => each.name === name);
+  const sign = column?.first === "down" ? -1 : 1;
+  return (left: Item, right: Item): number => {
+    if (column === undefined) return 0;
+    const [first, second] = [sortKeyOf(column, left), sortKeyOf(column, right)];
+    if (first === null || second === null) return Number(first === null) - Number(second === null);
+    if (typeof first === "number" && typeof second === "number") return sign * (first - second);
+    return sign * compareNames(String(first), String(second));
+  };
 }

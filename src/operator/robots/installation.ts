@@ -2,19 +2,18 @@ import { beyondSpec } from "../../api/api.ts";
 import { type InstallationChange, type InstallationView, RECOVERIES } from "../../api/installations.ts";
 import type { RobotView } from "../../api/robot-views.ts";
 import { EXIT, type ExitCode, type Terminal } from "../../platform/terminal.ts";
-import { shellWord } from "../../platform/text/shell-word.ts";
+import { computerFacts, computerNeed, ENROLL_COMMAND, THAWING } from "../../views/computers.ts";
 import { type Change, makeChange } from "../change.ts";
 import { command, type OperatorRow } from "../command.ts";
-import { ENROLL_COMMAND } from "../enrolments/words.ts";
 import { isNothingNamed } from "../failure.ts";
 import { find } from "../find.ts";
 import { CHANGE, DRY_RUN, wholeNumber } from "../flags.ts";
 import { showFacts } from "../lists/show-list.ts";
+import { factTexts, needTexts } from "../lists/shown.ts";
 import { refuse } from "../refuse.ts";
 import type { Answer, Service } from "../service.ts";
+import { type Now, timeAgo } from "../times.ts";
 import { ROBOT } from "./find.ts";
-import { shortDigest } from "./words.ts";
-import { type Now, timeAgo, timeUntil } from "../times.ts";
 
 const RECOVERY = {
   times: wholeNumber("<number>", "how often, 0 to 100; restarts the recovery window", RECOVERIES, {
@@ -85,52 +84,13 @@ async function findInstallation(service: Service, name: string): Promise<FoundIn
 }
 
 function showInstallation(robot: RobotView, installation: InstallationView, terminal: Terminal, now: Now): void {
-  const since = (iso: string | null) => timeAgo(iso, now);
-  const { readiness, reason, last_seen_at: lastSeenAt, last_address: lastAddress } = installation;
+  const need = computerNeed(installation, now.ms);
   showFacts(terminal, [
     ["robot", `${robot.name} (${robot.id})`],
-    ["state", installation.state],
-    ["last seen", lastSeenAt === null ? "never" : `${since(lastSeenAt)} from ${lastAddress ?? "an unknown address"}`],
-    ["reports", readinessText(readiness, reason)],
-    ["agent", installation.runtime_version ?? ""],
-    ["digest", shortDigest(installation.manifest_digest)],
-    ["enrolled", `${since(installation.enrolled_at)}, approved with ${installation.approved_by}`],
-    ["key", installation.key_fingerprint],
-    ["credential", credentialText(installation, now)],
-    ["recovery", recoveryText(installation, now)],
+    ...factTexts(computerFacts(installation), now),
     ["id", installation.installation_id],
+    ...needTexts(need === null ? [] : [need], robot.name, now),
   ]);
-  const remedy = remedyOf(installation, robot.name, now);
-  if (remedy !== null) terminal.note(`→ ${remedy}`);
-}
-
-function readinessText(readiness: string | null, reason: string | null): string {
-  if (readiness === null) return "";
-  const text = readiness.replaceAll("_", " ");
-  return reason === null ? text : `${text}: ${reason}`;
-}
-
-function credentialText({ state, generation, credential_expires_at: expiresAt }: InstallationView, now: Now) {
-  if (state === "revoked") return `generation ${generation}`;
-  const verb = Date.parse(expiresAt) <= now.ms ? "expired" : "expires";
-  return `generation ${generation}, ${verb} ${timeUntil(expiresAt, now)}`;
-}
-
-/** How often the robot may come back by itself after its credential expired. */
-function recoveryText({ state, recoveries_remaining: left, recovery_until: until }: InstallationView, now: Now) {
-  if (state === "revoked") return "";
-  const isOver = Date.parse(until) <= now.ms;
-  return `${left} left, ${isOver ? "ended" : "until"} ${isOver ? timeUntil(until, now) : until.slice(0, 10)}`;
-}
-
-function remedyOf(installation: InstallationView, name: string, now: Now): string | null {
-  const { state, recoveries_remaining: left, recovery_until: until, credential_expires_at: expiresAt } = installation;
-  const robot = shellWord(name);
-  if (state === "revoked") return `run this on its computer, and approve the code: ${ENROLL_COMMAND}`;
-  if (state === "frozen")
-    return `two computers used this identity: enroll the right one again; after a false alarm: robot-policy robots thaw ${robot}`;
-  const isLapsed = Date.parse(expiresAt) <= now.ms && (left === 0 || Date.parse(until) <= now.ms);
-  return isLapsed ? `let it come back by itself: robot-policy robots allow-recovery ${robot} --times 5` : null;
 }
 
 /** Lets a frozen robot work again, after a false alarm. */
@@ -144,8 +104,7 @@ async function thaw(service: Service, found: FoundInstallation): Promise<ExitCod
     const seen = seenAt === null ? "" : `, seen ${timeAgo(seenAt, service.now())}`;
     const from = `${seen} from ${address ?? "an unknown address"}`;
     terminal.note(`${robot.name} is frozen, because two computers used its identity${from}.`);
-    terminal.note("False alarms: two agents on one computer, or a disk set back and then forward again.");
-    terminal.note("If two computers really have it, it freezes again: enroll the right one again instead.");
+    for (const sentence of THAWING) terminal.note(sentence);
     return "Thaw it?";
   };
   return changeInstallation(service, found, { frozen: false }, { explain, show });

@@ -8,11 +8,12 @@ import { CONFIGURATION_DIGEST_PATTERN } from "../../api/robots.ts";
 import { formed, list, OF_MAPPING, refuse } from "../../documents/schemas.ts";
 import { shown } from "../../documents/texts.ts";
 import { defined } from "../../platform/defined.ts";
+import { labelTexts } from "../../views/view.ts";
 import type { OperatorContext } from "../context.ts";
 import { labelMapping, readWritten, words } from "../files/given-file.ts";
 import type { Flags } from "../flags.ts";
+import { shortDigest } from "../lists/shown.ts";
 import type { RegisteredRobot } from "./find.ts";
-import { labelsText, shortDigest } from "./words.ts";
 
 /** Same limit as in the agent's manifest. */
 const FILES_COUNT = { minimum: 0, maximum: 64 } as const;
@@ -145,8 +146,7 @@ const NOT_SHOWN = "not shown";
 const WIDEST = "contract".length;
 
 function labelsOf({ labels }: Pick<RegistrationBody, "labels">): string {
-  const text = labelsText({ labels: labels ?? {} });
-  return text === "" ? "none" : text;
+  return labelTexts(labels ?? {}).join(" ") || "none";
 }
 
 /** Contracts are too long to show in a line. */

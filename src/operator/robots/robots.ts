@@ -1,39 +1,52 @@
-import { beyondSpec, operations } from "../../api/api.ts";
+import { beyondSpec } from "../../api/api.ts";
 import type { RegistrationSummary } from "../../api/registrations.ts";
-import { eachOf, ROBOT_TEXT_NAMES } from "../../api/robot-texts.ts";
+import { ROBOT_TEXT_NAMES } from "../../api/robot-texts.ts";
 import type { IdentifiedRobotView } from "../../api/robot-views.ts";
-import { presenceOf } from "../../api/words/presence.ts";
 import type { CallResult } from "../../client/call-result.ts";
-import type { ExitCode } from "../../platform/terminal.ts";
+import { EXIT, type ExitCode, type Terminal } from "../../platform/terminal.ts";
+import {
+  isEnrolled,
+  type ListedRobot,
+  presenceOf,
+  removalOf,
+  renamingOf,
+  ROBOT_STATES,
+  ROBOTS,
+  stateInFull,
+} from "../../views/robots.ts";
+import { isWanted, labelTexts } from "../../views/view.ts";
 import { flagPlaces } from "../body.ts";
 import { makeChange } from "../change.ts";
 import { command, type OperatorRow } from "../command.ts";
-import { deploymentText, isCurrent, listCurrentDeployments } from "../deployments/find.ts";
 import { isUnknownOperation, refuseNotOffered } from "../failure.ts";
-import { CHANGE, choice, type Given, LIST, onOff, SELECTOR } from "../flags.ts";
-import { itemsIn } from "../lists/listed.ts";
-import { compareNames, type ListView, namedColumns, showList } from "../lists/show-list.ts";
+import { CHANGE, choice, CSV, type Given, LIST, onOff, SELECTOR, text } from "../flags.ts";
+import { itemsIn, keepListed, type Listed } from "../lists/listed.ts";
+import { namedColumns, showList } from "../lists/show-list.ts";
+import { inOrderOf, shownText, tableOf } from "../lists/shown.ts";
+import { readMomentFlag } from "../moments.ts";
 import { type Answer, NOTHING_LISTED, type Service } from "../service.ts";
-import { type Now, timeAgo } from "../times.ts";
 import { listRobots, withRobot } from "./find.ts";
 import { warnOfRobots } from "./registration-checks.ts";
 import { SETUP, setUpRobot } from "./setup.ts";
-import { SHOW, showRobot } from "./show.ts";
-import { isEnrolled, labelsText, presenceWord, shortDigest, statusText } from "./words.ts";
+import { currentDeployment, SHOW, showRobot } from "./show.ts";
+
+const USUAL_COLUMNS = ["name", "state", "reason", ...ROBOT_TEXT_NAMES, "type", "region", "labels", "added"];
+const REGISTRATION_COLUMNS = ["digest", "changed", "registered"];
+const DIGEST_COLUMNS = ["name", "state", "reason", "site", ...REGISTRATION_COLUMNS, "id"];
 
 const LISTED = {
   ...SELECTOR,
+  state: choice("<state>", "only robots in this state", ROBOT_STATES),
   online: onOff("only robots that are online", { excludes: ["--offline"] }),
   offline: onOff("only enrolled robots that are offline"),
+  changedSince: text("<when>", "only robots whose registration changed since then: 1d, 12h, 2026-01-31"),
   digest: onOff("show the configuration digest, and when it changed"),
-  sort: choice("<column>", "sort by this column; added: first registration; changed: latest change first", [
-    "name",
-    "type",
-    "region",
-    ...ROBOT_TEXT_NAMES,
-    "added",
-    "changed",
-  ]),
+  sort: choice(
+    "<column>",
+    "sort by this column; of times, the latest comes first",
+    ROBOTS.columns.map(({ name }) => name),
+  ),
+  ...CSV,
   ...LIST,
 };
 
@@ -47,7 +60,8 @@ export const robotCommands: readonly OperatorRow[] = [
     examples: [
       "robot-policy robots list --site plant-1 --label cell=packing",
       "robot-policy robots list --offline",
-      "robot-policy robots list --digest --sort changed",
+      "robot-policy robots list --changed-since 1d --sort changed",
+      "robot-policy robots list --csv > robots.csv",
     ],
     run: list,
   }),
@@ -90,43 +104,79 @@ export const robotCommands: readonly OperatorRow[] = [
   }),
 ];
 
-/** A robot, with its latest registration if that was requested. */
-interface ListedRobot {
-  readonly view: IdentifiedRobotView;
-  readonly registration: RegistrationSummary | null;
-}
-
 /** All registered robots, or those that match; oldest first by default. */
 async function list(service: Service, flags: Given<typeof LISTED>): Promise<ExitCode> {
-  const { terminal } = service;
-  const result = await listRobots(service);
-  if (result.kind !== "ok") return showList(service, result, robotsView(flags, false));
-  const robots = itemsIn(result.value);
-  if ((flags.online === true || flags.offline === true) && robots.some(({ status }) => status === null)) {
+  const { terminal, context } = service;
+  const { site, region, type, label, state, online, offline, changedSince, digest, sort } = flags;
+  const since = changedSince === undefined ? undefined : readMomentFlag("--changed-since", changedSince, context);
+  if (since === null) return EXIT.usage;
+  const isRegistrationAsked = digest === true || changedSince !== undefined || isColumnAsked(flags);
+  // A table also shows which names are contested.
+  const result = await loadRobots(
+    service,
+    isRegistrationAsked ? "asked" : service.flags.json === true ? "no" : "if-shown",
+  );
+  if (result.kind !== "ok") return showList(service, result, tableOf(ROBOTS));
+  const robots = result.value;
+  const hasRegistrations = itemsIn(robots).every(({ registration }) => registration !== undefined);
+  const view = tableOf(ROBOTS, digest === true && hasRegistrations ? DIGEST_COLUMNS : USUAL_COLUMNS);
+  const asksState = state !== undefined || online === true || offline === true;
+  if (asksState && itemsIn(robots).some((robot) => presenceOf(robot.view) === null))
     return refuseNotOffered("say which robots are online", terminal);
-  }
-  const named = namedColumns(flags);
-  const needsRegistrations =
-    flags.digest === true || flags.sort === "changed" || REGISTRATION_COLUMNS.some((column) => named.includes(column));
-  const registrations = needsRegistrations ? await loadRegistrations(service) : NOTHING_LISTED;
-  if (registrations.kind !== "ok") return service.failed(registrations);
-  const hasRegistrations = registrations.value !== null;
-  if (needsRegistrations && !hasRegistrations) {
+  if (since !== undefined && !hasRegistrations) return refuseNotOffered("say when robots changed", terminal);
+  if (isRegistrationAsked && !hasRegistrations)
     terminal.note("This service does not show digests and when they changed.");
-  }
-  const records = result.value.records
-    .filter(({ value }) => isWanted(value, flags))
-    .map((record) => withRegistration(record, registrations.value));
-  const sorted = flags.sort === undefined ? records : sortBy(flags.sort, records);
-  const view = robotsView(flags, flags.digest === true && hasRegistrations);
-  const exitCode = showList(service, { ...result, value: { ...result.value, records: sorted } }, view);
-  if (service.flags.json !== true && flags.columns === undefined) {
+  const now = service.now().ms;
+  const selected = keepListed(
+    robots,
+    (robot) =>
+      isWanted(ROBOTS, robot, { site, region, type, state }, now) &&
+      labelTexts(label ?? {}).every((text) => labelTexts(robot.view.labels).includes(text)) &&
+      (since === undefined || Date.parse(robot.registration?.changed_at ?? "") >= since.timeMs),
+  );
+  const { records } = keepListed(selected, ({ view: robot }) => {
+    if (online === true) return robot.status === "online";
+    return offline !== true || presenceOf(robot) === "offline";
+  });
+  const compare = inOrderOf(ROBOTS, sort);
+  const sorted = records.toSorted((left, right) => compare(left.value, right.value));
+  const empty = itemsIn(robots).length === 0 ? view.empty : "No robot matches.";
+  const exitCode = showList(service, { ...result, value: { ...robots, records: sorted } }, { ...view, empty });
+  if (online === true || offline === true) noteUnmonitored(itemsIn(selected), terminal);
+  if (service.flags.json !== true && flags.csv !== true && flags.columns === undefined) {
     await warnOfRobots(
       service,
       sorted.map(({ value }) => value.view),
     );
   }
   return exitCode;
+}
+
+function isColumnAsked({ columns, sort = "" }: Given<typeof LISTED>): boolean {
+  return [...namedColumns({ columns }), sort].some((name) => REGISTRATION_COLUMNS.includes(name));
+}
+
+/** Whether robots without a computer are on, nobody knows. */
+function noteUnmonitored(robots: readonly ListedRobot[], terminal: Terminal): void {
+  const count = robots.filter(({ view }) => presenceOf(view) === "not_monitored").length;
+  if (count > 0)
+    terminal.note(
+      `${count} not monitored, because no computer is enrolled: robot-policy robots list --state not_monitored`,
+    );
+}
+
+/** The robots, with their registrations as far as the service shows them. @param wants fails without them only if they are asked for. */
+export async function loadRobots(
+  service: Service,
+  wants: "asked" | "if-shown" | "no",
+): Promise<CallResult<Listed<ListedRobot>>> {
+  const robots = await listRobots(service);
+  if (robots.kind !== "ok") return robots;
+  const registrations = wants === "no" ? NOTHING_LISTED : await loadRegistrations(service);
+  if (registrations.kind !== "ok" && wants === "asked") return registrations;
+  const known = registrations.kind === "ok" ? registrations.value : null;
+  const records = robots.value.records.map((record) => withRegistration(record, known));
+  return { ...robots, value: { ...robots.value, records } };
 }
 
 type Registrations = ReadonlyMap<string, Answer<RegistrationSummary>>;
@@ -142,103 +192,12 @@ function withRegistration(
   { value: view, document }: Answer<IdentifiedRobotView>,
   registrations: Registrations | null,
 ): Answer<ListedRobot> {
-  const registration = registrations?.get(view.id);
+  if (registrations === null) return { value: { view, registration: undefined }, document };
+  const registration = registrations.get(view.id);
   if (registration === undefined) return { value: { view, registration: null }, document };
   return {
     value: { view, registration: registration.value },
     document: Object.assign({}, document, { registration: registration.document }),
-  };
-}
-
-function isWanted(robot: IdentifiedRobotView, flags: Given<typeof LISTED>): boolean {
-  const { site, region, robot_type_id: robotTypeId, labels } = robot;
-  const { site: wantedSite = site, region: wantedRegion = region, type = robotTypeId } = flags;
-  return (
-    site === wantedSite &&
-    region === wantedRegion &&
-    robotTypeId === type &&
-    (flags.online !== true || robot.status === "online") &&
-    (flags.offline !== true || presenceOf(robot) === "offline") &&
-    Object.entries(flags.label ?? {}).every(([name, value]) => Object.hasOwn(labels, name) && labels[name] === value)
-  );
-}
-
-const TEXT_CELLS = eachOf(
-  ROBOT_TEXT_NAMES,
-  (text) =>
-    ({ view }: ListedRobot) =>
-      view[text] ?? "",
-);
-
-type Order = NonNullable<Given<typeof LISTED>["sort"]>;
-
-/** What `--sort` compares. */
-const SORT_KEYS: Readonly<Record<Order, (robot: ListedRobot) => string>> = {
-  name: ({ view }) => view.name,
-  type: ({ view }) => view.robot_type_id,
-  region: ({ view }) => view.region,
-  ...TEXT_CELLS,
-  added: ({ view }) => view.created_at,
-  changed: ({ registration }) => registration?.changed_at ?? "",
-};
-
-/** By change: the latest first. Otherwise alphabetical. */
-function sortBy(order: Order, records: readonly Answer<ListedRobot>[]): readonly Answer<ListedRobot>[] {
-  const keyOf = SORT_KEYS[order];
-  const sorted = records.toSorted((left, right) => compareNames(keyOf(left.value), keyOf(right.value)));
-  return order === "changed" ? sorted.toReversed() : sorted;
-}
-
-/** Cells by their headers. */
-const CELLS = {
-  name: ({ view }) => view.name,
-  status: ({ view }, now) => statusCell(view, now),
-  type: ({ view }) => view.robot_type_id,
-  region: ({ view }) => view.region,
-  ...TEXT_CELLS,
-  added: ({ view }, now) => timeAgo(view.created_at, now),
-  labels: ({ view }) => labelsText(view),
-  digest: ({ registration }) => shortDigest(registration?.configuration_digest),
-  changed: ({ registration }, now) =>
-    `${timeAgo(registration?.changed_at, now)}${(registration?.contested_since ?? null) === null ? "" : ", contested"}`,
-  registered: ({ registration }, now) => timeAgo(registration?.registered_at, now),
-  id: ({ view }) => view.id,
-} as const satisfies Record<string, (robot: ListedRobot, now: Now) => string>;
-
-function statusCell(view: IdentifiedRobotView, now: Now): string {
-  if (presenceOf(view) !== "offline") return presenceWord(view);
-  return view.last_seen_at === null ? "offline" : `offline, ${timeAgo(view.last_seen_at, now)}`;
-}
-
-type Column = keyof typeof CELLS;
-
-/** Columns that need the list of registrations. */
-const REGISTRATION_COLUMNS: readonly Column[] = ["digest", "changed", "registered"];
-const EVERY_COLUMN: readonly Column[] = [
-  "name",
-  "status",
-  "type",
-  "region",
-  ...ROBOT_TEXT_NAMES,
-  "added",
-  "labels",
-  ...REGISTRATION_COLUMNS,
-  "id",
-];
-const USUAL_COLUMNS: readonly Column[] = ["name", "status", "type", "region", "site", "added", "labels", "id"];
-const DIGEST_COLUMNS: readonly Column[] = ["name", "status", "site", ...REGISTRATION_COLUMNS, "id"];
-
-function robotsView(flags: Given<typeof LISTED>, hasDigests: boolean): ListView<ListedRobot> {
-  const { label, site, type, region, online, offline, columns } = flags;
-  const isFiltered = [label, site, type, region, online, offline].some((flag) => flag !== undefined);
-  const usual = hasDigests ? DIGEST_COLUMNS : USUAL_COLUMNS;
-  const headers = columns === undefined ? usual : EVERY_COLUMN;
-  return {
-    headers,
-    prose: ["name", "site", "labels"],
-    spare: hasDigests ? ["id", "registered"] : ["region", "added", "id"],
-    row: (robot, now) => headers.map((header) => CELLS[header](robot, now)),
-    empty: isFiltered ? "No robot matches." : "No robots are registered yet.",
   };
 }
 
@@ -250,12 +209,8 @@ function rename(service: Service, robot: IdentifiedRobotView, newName: string): 
     input: { parameters: { robot: robot.id }, body: { name: newName } },
     explain() {
       if (newName === robot.name) return null;
-      terminal.note(`This renames ${robot.name}; its id, computer, deployments and fleets stay.`);
-      terminal.note(
-        isEnrolled(robot)
-          ? "Its agent learns the new name by itself."
-          : "Its agent registers under the old name until its configuration has the new one.",
-      );
+      terminal.note(`This renames ${robot.name}.`);
+      for (const sentence of renamingOf(robot)) terminal.note(sentence);
       return "Rename it?";
     },
     places: flagPlaces({}, { name: "NAME" }),
@@ -268,51 +223,18 @@ function rename(service: Service, robot: IdentifiedRobotView, newName: string): 
 
 /** Its computer loses its credential, its deployment retires, and its name is free. */
 function remove(service: Service, robot: IdentifiedRobotView): Promise<ExitCode> {
+  const { terminal } = service;
   return makeChange(service, {
     row: beyondSpec.removeRobot,
     input: { parameters: { robot: robot.id } },
-    explain: () => explainRemoval(robot, service),
-    show: () => service.terminal.print(`${robot.name} is removed (${robot.id}), and its name is free.`),
+    async explain() {
+      const state = isEnrolled(robot) ? stateInFull({ view: robot, registration: null }) : null;
+      const words = state === null ? "" : ` (${shownText(state, service.now())})`;
+      terminal.note(`This removes ${robot.name}${words} for good.`);
+      const deployment = (await currentDeployment(service, robot))?.value;
+      for (const sentence of removalOf(robot, deployment)) terminal.note(sentence);
+      return "Remove it?";
+    },
+    show: () => terminal.print(`${robot.name} is removed (${robot.id}), and its name is free.`),
   });
-}
-
-async function explainRemoval(robot: IdentifiedRobotView, service: Service): Promise<string> {
-  const { terminal } = service;
-  const now = service.now();
-  const status = isEnrolled(robot) ? ` (${statusText(robot, now)})` : "";
-  terminal.note(`This removes ${robot.name}${status} for good; its history and usage stay.`);
-  if (isEnrolled(robot)) terminal.note("Its computer loses its credential.");
-  const deployments = await listCurrentDeployments(service);
-  const current =
-    deployments.kind === "ok"
-      ? itemsIn(deployments.value).find((each) => each.robot_id === robot.id && isCurrent(each))
-      : undefined;
-  if (current !== undefined) terminal.note(`It retires ${deploymentText(current, now)}.`);
-  const { names, isComplete } = await fleetsOf(robot, service);
-  if (names.length > 0)
-    terminal.note(
-      `It stays a member of ${names.join(", ")}, as a blocked member, until robot-policy fleets reconcile.`,
-    );
-  if (!isComplete) terminal.note("Not all fleets could be looked through.");
-  return "Remove it?";
-}
-
-/** Fleets whose members are looked through before the question. */
-const FLEETS_MAXIMUM = 50;
-
-async function fleetsOf({ id }: IdentifiedRobotView, service: Service) {
-  const fleets = await service.listAll(operations.listFleets, (list) => list);
-  if (fleets.kind !== "ok") return { names: [], isComplete: false };
-  const items = itemsIn(fleets.value);
-  const names: string[] = [];
-  let isComplete = items.length <= FLEETS_MAXIMUM;
-  for (const fleet of items.slice(0, FLEETS_MAXIMUM)) {
-    const details = await service.call(beyondSpec.getFleetDetails, { parameters: { fleet_id: fleet.id } });
-    if (details.kind !== "ok") {
-      isComplete = false;
-      continue;
-    }
-    if (details.value.value.members.some(({ robot_id: robotId }) => robotId === id)) names.push(fleet.name);
-  }
-  return { names, isComplete };
 }

@@ -7,6 +7,7 @@ import type { RobotManifest } from "../../manifest/manifest.ts";
 import { defined } from "../../platform/defined.ts";
 import { EXIT, type ExitCode, type Terminal } from "../../platform/terminal.ts";
 import { shellWord } from "../../platform/text/shell-word.ts";
+import { isEnrolled } from "../../views/robots.ts";
 import { flagPlaces, type Places } from "../body.ts";
 import { confirmationPrompt, makeChange, refusedBy } from "../change.ts";
 import type { OperatorContext } from "../context.ts";
@@ -25,7 +26,6 @@ import {
   type WrittenRegistration,
 } from "./registration.ts";
 import { registrationMistake, warnOfRegion, warnOfType } from "./registration-checks.ts";
-import { isEnrolled } from "./words.ts";
 
 export const SETUP = {
   from: text("<file>", "YAML file with these values, or - for stdin; flags take precedence"),

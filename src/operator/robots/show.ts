@@ -1,17 +1,19 @@
 import { beyondSpec } from "../../api/api.ts";
-import { type RobotContract, robotContractSchema } from "../../api/contract.ts";
-import type { RegistrationRecord, RegistrationView } from "../../api/registrations.ts";
+import { robotContractSchema } from "../../api/contract.ts";
 import { CONTRACT_SCHEMA } from "../../api/robot-terms.ts";
-import { ROBOT_TEXT_NAMES } from "../../api/robot-texts.ts";
+import type { RegistrationRecord } from "../../api/registrations.ts";
 import type { IdentifiedRobotView } from "../../api/robot-views.ts";
-import { contestInWords, refusalInWords } from "../../api/words/audit.ts";
 import { EXIT, type ExitCode, type Terminal } from "../../platform/terminal.ts";
+import { computerNeed } from "../../views/computers.ts";
+import { AXES, CAMERAS, contractFacts, numbered } from "../../views/contracts.ts";
+import { isEnrolled, REGISTRATIONS, robotFacts, robotNeeds } from "../../views/robots.ts";
+import { isCurrent } from "../deployments/find.ts";
 import { type Given, onOff } from "../flags.ts";
-import { DOCUMENT_REMEDY, type Fact, noteHidden, showFacts } from "../lists/show-list.ts";
+import { showFacts } from "../lists/show-list.ts";
+import { factTexts, needTexts, showColumns } from "../lists/shown.ts";
 import { callIfOffered, type Service } from "../service.ts";
+import type { Now } from "../times.ts";
 import { warnOfRegion, warnOfType } from "./registration-checks.ts";
-import { labelsText, shortDigest, statusText } from "./words.ts";
-import { type Now, timeAgo } from "../times.ts";
 
 export const SHOW = {
   history: onOff("show its registrations, what changed, and who sent them"),
@@ -19,8 +21,8 @@ export const SHOW = {
 };
 
 /**
- * Shows one robot, with its registration. `--json` prints the service's answer with the registration and, with `--history`, the history
- * added; each is null where the service does not have it.
+ * Shows one robot, with its registration, and what it runs. `--json` prints the service's answer with the registration, the deployment and,
+ * with `--history`, the history added; each is null where the service does not have it.
  */
 export async function showRobot(
   service: Service,
@@ -34,19 +36,30 @@ export async function showRobot(
   if (typeof registration === "number") return registration;
   const history = flags.history === true ? await callIfOffered(service, beyondSpec.getRobotHistory, input) : null;
   if (typeof history === "number") return history;
+  const deployment = await currentDeployment(service, robot);
   if (service.flags.json === true) {
     const more = flags.history === true ? { history: history?.document ?? null } : {};
-    terminal.json(Object.assign({}, document, { registration: registration?.document ?? null }, more));
+    const parts = { registration: registration?.document ?? null, deployment: deployment?.document ?? null };
+    terminal.json(Object.assign({}, document, parts, more));
     return EXIT.ok;
   }
   const now = service.now();
-  showRobotFacts(robot, registration?.value ?? null, flags.contract === true, terminal, now);
+  const shown = { view: robot, registration: registration?.value ?? null, deployment: deployment?.value };
+  const computer = isEnrolled(robot) ? await service.call(beyondSpec.getInstallation, input) : null;
+  const computersNeed = computer?.kind === "ok" ? computerNeed(computer.value.value, now.ms) : null;
+  const needs = [...(computersNeed === null ? [] : [computersNeed]), ...robotNeeds(shown)];
+  const contract = registration?.value.contract;
+  showFacts(terminal, [
+    ["robot", `${robot.name} (${robot.id})`],
+    ...factTexts(robotFacts(shown), now),
+    ["contract", contractText(contract, flags)],
+    ...needTexts(needs, robot.name, now),
+  ]);
   if (registration !== null) warnOfType(registration.value, terminal);
   await warnOfRegion(service, robot.region, terminal);
-  if (flags.contract === true && registration !== null) {
-    const { contract } = registration.value;
+  if (flags.contract === true && contract !== undefined) {
     if (contract === null) terminal.note("It registered by its type alone, without a contract.");
-    else showContract(contract, terminal);
+    else showContract(contract, terminal, now);
   }
   if (history !== null) showHistory(history.value.items, terminal, now);
   if (registration === null && flags.contract === true) terminal.note("This service does not show contracts.");
@@ -54,119 +67,41 @@ export async function showRobot(
   return EXIT.ok;
 }
 
-function showRobotFacts(
-  robot: IdentifiedRobotView,
-  registration: RegistrationView | null,
-  hasContractBelow: boolean,
-  terminal: Terminal,
-  now: Now,
-): void {
-  const isContractTold = registration !== null && !hasContractBelow;
-  showFacts(terminal, [
-    ["robot", `${robot.name} (${robot.id})`],
-    ["status", statusText(robot, now)],
-    ["type", robot.robot_type_id],
-    ["region", robot.region],
-    ...ROBOT_TEXT_NAMES.map((text): Fact => [text, robot[text] ?? ""]),
-    ["labels", labelsText(robot)],
-    ["digest", registration?.configuration_digest ?? ""],
-    ["changed", timeAgo(registration?.changed_at, now)],
-    ["registered", timeAgo(registration?.registered_at, now)],
-    ["added", timeAgo(robot.created_at, now)],
-    ["contract", isContractTold ? (registration.contract === null ? "none" : "--contract shows it") : ""],
-    ...contestFacts(registration, now),
-    ...refusalFacts(registration, now),
-  ]);
+/** Nothing where the service does not show it, and where it is shown below. */
+function contractText(contract: object | null | undefined, flags: Given<typeof SHOW>): string {
+  if (contract === undefined || flags.contract === true) return "";
+  return contract === null ? "none" : "--contract shows it";
 }
 
-/** Contested: two computers register the same name in turn, and each replaces the other's registration. */
-function contestFacts(registration: RegistrationView | null, now: Now): readonly Fact[] {
-  const contest = registration === null ? null : contestInWords(registration);
-  if (contest === null) return [];
-  return [
-    ["contested", `${contest.what}, since ${timeAgo(registration?.contested_since, now)}`],
-    ["", `from ${contest.from}`],
-    ["", `→ ${contest.remedy}`],
-  ];
-}
-
-/** The newest registration, if it was refused. */
-function refusalFacts(registration: RegistrationView | null, now: Now): readonly Fact[] {
-  const refusal = registration?.last_refusal ?? null;
-  if (refusal === null) return [];
-  const { at, actor, address } = refusal;
-  return [
-    ["refused", `${timeAgo(at, now)}: ${refusalInWords(refusal)}`],
-    ["", `from ${address} (${actor.label ?? actor.id})`],
-  ];
+/** What the robot runs: null for nothing, undefined where the service or the credential does not show it. */
+export async function currentDeployment(service: Service, { id }: Pick<IdentifiedRobotView, "id">) {
+  const query = { current: "true", robot_id: id };
+  const listed = await service.listAll(beyondSpec.listDeployments, ({ items }) => items, { query });
+  if (listed.kind !== "ok") return undefined;
+  // A service that does not know the query answers with all deployments.
+  const current = listed.value.records.find(({ value }) => isCurrent(value) && value.robot_id === id);
+  return current ?? { value: null, document: null };
 }
 
 function showHistory(items: readonly RegistrationRecord[], terminal: Terminal, now: Now): void {
   terminal.heading("registrations", ", newest first");
-  terminal.table(
-    ["when", "digest", "changed", "by", "from"],
-    items.map(({ at, configuration_digest: configurationDigest, changed, actor, address, contested }) => [
-      timeAgo(at, now),
-      shortDigest(configurationDigest),
-      `${changed === null ? "" : changed.length === 0 ? "nothing" : changed.join(" ")}${contested ? " (contested)" : ""}`,
-      actor.label ?? actor.id,
-      address,
-    ]),
-    ["changed", "by"],
-  );
+  showColumns(REGISTRATIONS, items, terminal, now);
 }
 
 /** Shows a contract as tables, or as JSON where it has another schema than this project's. */
-function showContract(contract: Readonly<Record<string, unknown>>, terminal: Terminal): void {
+function showContract(contract: Readonly<Record<string, unknown>>, terminal: Terminal, now: Now): void {
   const read = contract["schema"] === CONTRACT_SCHEMA ? robotContractSchema.safeParse(contract) : null;
   if (read?.success !== true) {
     terminal.printText(JSON.stringify(contract, null, 2));
     return;
   }
-  const robot = read.data;
+  const { cameras, state_axes: stateAxes, action_axes: actionAxes } = read.data;
   terminal.print("");
-  showFacts(terminal, [
-    ["topology", robot.topology],
-    ["actions", robot.action_semantics],
-    ["gripper", robot.gripper],
-    ["control rate", `${robot.control_rate_hz} Hz`],
-  ]);
-  showCameras(robot.cameras, terminal);
-  showAxes("state axes", robot.state_axes, terminal);
-  showAxes("action axes", robot.action_axes, terminal);
-}
-
-function showCameras(cameras: RobotContract["cameras"], terminal: Terminal): void {
+  showFacts(terminal, factTexts(contractFacts(read.data), now));
   terminal.heading("cameras");
-  terminal.table(
-    ["role", "mount", "image", "rate", "turned"],
-    cameras.map(({ role, mount, side, width, height, fps, rotation_degrees: rotationDegrees }) => [
-      role,
-      side === undefined ? mount : `${mount} ${side}`,
-      `${width} × ${height}`,
-      `${fps} fps`,
-      rotationDegrees === 0 ? "" : `${rotationDegrees}°`,
-    ]),
-  );
-}
-
-type Axis = RobotContract["state_axes"][number] & { readonly max_step?: number | undefined };
-
-/** Numbered by their index in the vector. */
-function showAxes(title: string, axes: readonly Axis[], terminal: Terminal): void {
-  terminal.heading(title, ", in vector order");
-  const hidden = terminal.table(
-    ["#", "axis", "unit", "range", "step", "robot's own"],
-    axes.map(({ name, unit, range, max_step: maxStep, native }, index) => [
-      String(index),
-      name,
-      unit,
-      range === undefined ? "" : `${range[0]} … ${range[1]}`,
-      maxStep === undefined ? "" : String(maxStep),
-      native === undefined ? "" : `${native.unit} × ${native.scale} + ${native.offset}`,
-    ]),
-    [],
-    ["robot's own", "step"],
-  );
-  noteHidden(hidden, DOCUMENT_REMEDY, terminal);
+  showColumns(CAMERAS, cameras, terminal, now);
+  terminal.heading("state axes", ", in vector order");
+  showColumns(AXES, numbered(stateAxes), terminal, now);
+  terminal.heading("action axes", ", in vector order");
+  showColumns(AXES, numbered(actionAxes), terminal, now);
 }

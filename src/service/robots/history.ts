@@ -4,8 +4,7 @@ import { hash } from "node:crypto";
 import { sql } from "kysely";
 
 import { HISTORY_KEPT, REGISTRATION_MEMBERS, type RegistrationRecord } from "../../api/registrations.ts";
-import { eachOf, ROBOT_TEXT_NAMES } from "../../api/robot-texts.ts";
-import { DIGEST_OF_NOTHING } from "../../api/words/enrolments.ts";
+import { DIGEST_OF_NOTHING, eachOf, ROBOT_TEXT_NAMES } from "../../api/robot-texts.ts";
 import { nameActors } from "../audit/index.ts";
 import { prepare } from "../kernel/store/prepared.ts";
 import type { Reader, Transaction } from "../kernel/store/store.ts";

@@ -1,6 +1,6 @@
 /** Robots as the answers show them, with what is known of their computers. */
 import { eachOf, ROBOT_TEXT_NAMES } from "../../api/robot-texts.ts";
-import type { IdentifiedRobotView } from "../../api/robot-views.ts";
+import { type IdentifiedRobotView, ROBOT_FLEETS_SHOWN } from "../../api/robot-views.ts";
 import type { RobotsQuery } from "../../api/robots.ts";
 import {
   LIVE_COLUMNS,
@@ -11,7 +11,7 @@ import {
   type PresenceContext,
   presenceOf,
 } from "../identity/index.ts";
-import type { Principal } from "../kernel/auth/authenticate.ts";
+import { isAllowed, type Principal } from "../kernel/auth/authenticate.ts";
 import { chunksOf } from "../kernel/auth/lineage.ts";
 import { answerValue, refuse } from "../kernel/http/answers.ts";
 import { answerList } from "../kernel/lists/answer-list.ts";
@@ -99,8 +99,22 @@ export function getRobot(context: RobotViewsContext): Handler<null> {
     if (found === undefined || !maySee(principal, found)) return UNKNOWN_ROBOT;
     const robot = await findIdentifiedRobot(store.reader, organizationId, found.id);
     if (robot === undefined) return UNKNOWN_ROBOT;
-    return answerValue(identifiedRobotView(robot, presenceAt(machine.clock.wallMs(), context)));
+    const view = identifiedRobotView(robot, presenceAt(machine.clock.wallMs(), context));
+    if (!isAllowed(principal, "fleets:read")) return answerValue(view);
+    return answerValue({ ...view, fleets: await fleetsOf(store.reader, robot.id) });
   };
+}
+
+function fleetsOf(reader: Reader, robotId: string): Promise<IdentifiedRobotView["fleets"]> {
+  return reader
+    .selectFrom("fleet_members")
+    .innerJoin("fleets", "fleets.id", "fleet_members.fleet_id")
+    .innerJoin("generations", "generations.id", "fleets.generation_id")
+    .select(["fleets.id", "fleets.name", "generations.subject"])
+    .where("fleet_members.robot_id", "=", robotId)
+    .orderBy("fleets.name")
+    .limit(ROBOT_FLEETS_SHOWN)
+    .execute();
 }
 
 /** A robot's own credential sees that robot only. */

@@ -1,6 +1,7 @@
 import { describe, expect } from "vitest";
 
 import { OTHER_REGION, REGION, ROBOT_TYPE } from "./catalog.ts";
+import { createFleet } from "./fleets.ts";
 import { register, setupOf } from "./registering.ts";
 import type { Tests } from "./tests.ts";
 
@@ -55,23 +56,40 @@ export function robotsConformance({ target, it }: Tests): void {
     it("get → by id, and by any name", async ({ client }) => {
       const names = ["plain", "with space", "größe", "a/b", "a%2Fb", "?x=1#y", "..", ".", "🤖", "a\nb", "setup "];
       for (const robot of await register(client, names)) {
-        expect(await client.call("getRobot", { path: { robot: robot.id } })).toEqual(robot);
+        expect(await client.call("getRobot", { path: { robot: robot.id } })).toEqual({ ...robot, fleets: [] });
         // Clients resolve dot segments (RFC 3986, 5.2.4) before they send the request.
         if (/^\.+$/.test(robot.name)) continue;
-        expect(await client.call("getRobot", { path: { robot: robot.name } }), robot.name).toEqual(robot);
+        expect(await client.call("getRobot", { path: { robot: robot.name } }), robot.name).toEqual({
+          ...robot,
+          fleets: [],
+        });
       }
+    });
+
+    it("get → its fleets by name, with their models, to those who may see fleets", async ({ client }) => {
+      await register(client, ["r1", "r2"]);
+      const selection = { robots: ["r1"] };
+      const second = await createFleet(client, "sorting", { peak_active_robots: 1, selection });
+      const first = await createFleet(client, "packing", { peak_active_robots: 1, selection });
+      await createFleet(client, "other", { peak_active_robots: 1, selection: { robots: ["r2"] } });
+      const gone = await createFleet(client, "gone", { peak_active_robots: 1, selection });
+      await client.call("removeFleet", { path: { fleet_id: gone.id } });
+      const fleets = [first, second].map(({ id, name, subject }) => ({ id, name, subject }));
+      expect(await client.call("getRobot", { path: { robot: "r1" } })).toMatchObject({ fleets });
+      const reader = await client.withKey({ scopes: ["robots:read"] });
+      expect(await reader.call("getRobot", { path: { robot: "r1" } })).not.toHaveProperty("fleets");
     });
 
     it("get of a robot named setup → by id only, because its name is the path of setup", async ({ client }) => {
       const [robot] = await register(client, ["setup"]);
-      expect(await client.call("getRobot", { path: { robot: robot?.id ?? "" } })).toEqual(robot);
+      expect(await client.call("getRobot", { path: { robot: robot?.id ?? "" } })).toEqual({ ...robot, fleets: [] });
       await client.refused("MethodNotAllowed", "getRobot", { path: { robot: "setup" } });
     });
 
     it("get, an id and a name are equal → the id takes precedence", async ({ client }) => {
       const [real] = await register(client, ["real"]);
       await register(client, [real?.id ?? ""]);
-      expect(await client.call("getRobot", { path: { robot: real?.id ?? "" } })).toEqual(real);
+      expect(await client.call("getRobot", { path: { robot: real?.id ?? "" } })).toEqual({ ...real, fleets: [] });
     });
 
     it.each(["nobody", "rob_00000000000000000000000000", "", " ", LONG, "\u0000", "%", "ro\ud83eb"].map(shown))(

@@ -90,9 +90,11 @@ describe("audit", () => {
     };
     await expect
       .poll(shownLater)
-      .toMatch(/^refused +.*: region: Field required; .* \(422\)\n +from 127\.0\.0\.1 \(bootstrap\)$/m);
+      .toMatch(
+        /^needs +The newest registration was refused, since .*\n +From 127\.0\.0\.1 \(bootstrap\): region: Field required; .* \(422\)$/m,
+      );
     await site.register("arm-1");
-    expect((await site.run("robots", "show", "arm-1")).out).not.toContain("refused");
+    expect((await site.run("robots", "show", "arm-1")).out).not.toContain("needs");
   });
 
   it("--robot: longer history than the service shows, or no such robot → says what is missing", async () => {

@@ -33,18 +33,18 @@ describe("robots pending", () => {
     await startFresh("arm-21", { region: null });
     const { out } = await freshSite.run("robots", "pending");
     expect(steady(out)).toMatchInlineSnapshot(`
-      "CODE       NAME    ROBOT                  FROM       SITE     REGION     TYPE                       STARTED               EXPIRES               KEY
-      WXYZ-2345  arm-21  new                    127.0.0.1                                                 TIME  TIME  SHA256:FINGERPRINT
-      WXYZ-2345  arm-20  exists, not monitored  127.0.0.1  plant-1  us-west-2  lerobot.so101-follower.v1  TIME  TIME  SHA256:FINGERPRINT
+      "CODE       NAME    ROBOT                  SITE     FROM       REGION     TYPE                       STARTED               EXPIRES               KEY
+      WXYZ-2345  arm-21  new                             127.0.0.1                                        TIME  TIME  SHA256:FINGERPRINT
+      WXYZ-2345  arm-20  exists, not monitored  plant-1  127.0.0.1  us-west-2  lerobot.so101-follower.v1  TIME  TIME  SHA256:FINGERPRINT
       "
     `);
     const environment = { ROBOT_POLICY_URL: freshSite.urls.whole, ROBOT_POLICY_API_KEY: freshSite.service.key };
     const narrow = await freshSite.runWith({ environment, columns: 80 }, "robots", "pending");
     expect(steady(narrow.out + narrow.err)).toMatchInlineSnapshot(`
-      "CODE       NAME    ROBOT                  FROM       SITE     STARTED  EXPIRES
-      WXYZ-2345  arm-21  new                    127.0.0.1           now      in 10 min
-      WXYZ-2345  arm-20  exists, not monitored  127.0.0.1  plant-1  now      in 10 min
-      3 columns hidden: region, type, key; --columns shows them
+      "CODE       NAME    ROBOT                  SITE     FROM       STARTED
+      WXYZ-2345  arm-21  new                             127.0.0.1  now
+      WXYZ-2345  arm-20  exists, not monitored  plant-1  127.0.0.1  now
+      4 columns hidden: region, type, expires, key; --columns shows them
       "
     `);
     const { items } = await freshSite.json("robots", "pending");
@@ -59,12 +59,12 @@ describe("robots approve", () => {
     expect(exitCode).toBe(0);
     expect(steady(err + out)).toMatchInlineSnapshot(`
       "code      WXYZ-2345
+      key       SHA256:FINGERPRINT
+      from      127.0.0.1
       asks for  Arm-1
       region    us-west-2
       site      plant-1
       labels    cell=4
-      from      127.0.0.1
-      key       SHA256:FINGERPRINT
       started   TIME
       expires   TIME
       This adds the robot arm-1.
@@ -89,7 +89,7 @@ describe("robots approve", () => {
     expect([exitCode, await poll()]).toEqual([0, "approved"]);
     expect(err).toMatch(/^warning: no endpoint is in the region moon-1\.$/m);
     expect(steady(err.slice(err.indexOf("The robot")))).toMatchInlineSnapshot(`
-      "The robot arm-2 exists (rob_ID): not monitored, no computer enrolled.
+      "The robot arm-2 exists (rob_ID); it is not monitored: no computer is enrolled.
       What the new computer says differs from its registration:
         region    us-west-2 → moon-1
         site      lab → plant-1
@@ -187,6 +187,70 @@ describe("robots approve", () => {
   });
 });
 
+describe("robots approve, several", () => {
+  it("codes: shows the key of each, asks once, and leaves out what needs its own consent", async () => {
+    const [first, second] = [await start("batch-1"), await start("batch-2", { site: "plant-1" })];
+    const { code: online } = await enrollOnline("batch-3");
+    const codes = [first.code, second.code, online];
+    const declined = await site.runWith({ answers: ["n"] }, "robots", "approve", ...codes);
+    expect([declined.exitCode, declined.out, await first.poll()]).toEqual([1, "", "pending"]);
+    const { exitCode, out, err } = await site.runWith(
+      { answers: ["y"] },
+      "robots",
+      "approve",
+      ...codes,
+      "--label",
+      "a=b",
+    );
+    expect(exitCode).toBe(7);
+    expect(steady(err + out)).toMatchInlineSnapshot(`
+      "WXYZ-2345 is left out, because batch-3 is online on another computer: robot-policy robots approve WXYZ-2345
+      WXYZ-2345  batch-1 (new, from 127.0.0.1)
+                 SHA256:FINGERPRINT
+      WXYZ-2345  batch-2 (new, plant-1, from 127.0.0.1)
+                 SHA256:FINGERPRINT
+      Compare each code and key with what its robot shows.
+      Approve all 2? [y/N] 
+      batch-1 is approved, in us-west-2 (WXYZ-2345).
+      batch-2 is approved, in us-west-2 (WXYZ-2345).
+      "
+    `);
+    expect([await first.poll(), await second.poll()]).toEqual(["approved", "approved"]);
+    expect(await site.json("robots", "show", "batch-2")).toMatchObject({ site: "plant-1", labels: { a: "b" } });
+  });
+
+  it("--all --site: those that say the site; one that is refused does not hold up the rest", async () => {
+    await start("elsewhere");
+    for (const [name, site] of [
+      ["hall-a", "hall-1"],
+      ["no name!", "hall-1"],
+      ["hall-b", "hall-1"],
+    ] as const)
+      await start(name, { site });
+    const all = ["robots", "approve", "--all", "--site", "hall-1"];
+    const { bodies } = await site.json(...all, "--dry-run");
+    expect(bodies).toHaveLength(3);
+    const { exitCode, out, err } = await site.run(...all);
+    expect([exitCode, out.match(/^hall-\w is approved/gm)?.length]).toEqual([6, 2]);
+    expect(err).toMatch(/^no name! \(\S+\) is not approved:\nerror: /m);
+    expect((await site.json("robots", "pending")).items).toContainEqual(
+      expect.objectContaining({ requested_name: "elsewhere" }),
+    );
+    expect(await site.run(...all.slice(0, 3), "--site", "nowhere")).toMatchObject(
+      endedWith(0, "No robot waits for approval at this site."),
+    );
+  });
+
+  it.each([
+    [[], "no code is given"],
+    [["--all", "WXYZ-2345"], "--all takes no codes"],
+    [["WXYZ-2345", "WXYZ-2346", "--name", "a"], "--name and --replace are for one code"],
+    [["--all", "--replace", "a"], "--all and --replace exclude each other"],
+  ])("%j → exit 2", async (args, message) => {
+    expect(await site.run("robots", "approve", ...args)).toMatchObject(endedWith(2, message));
+  });
+});
+
 describe("robots approve, for a robot that is online", () => {
   it("requires the robot's name, typed or as --replace", async () => {
     const { code, poll: pollOld, computer } = await enrollOnline("arm-30");
@@ -208,7 +272,7 @@ describe("robots approve, for a robot that is online", () => {
     const { exitCode, err } = await site.runWith({ answers: ["arm-30"] }, "robots", "approve", code);
     expect(exitCode).toBe(0);
     expect(steady(err.slice(err.indexOf("The robot")))).toMatchInlineSnapshot(`
-      "The robot arm-30 exists (rob_ID): online.
+      "The robot arm-30 exists (rob_ID); it is online.
       Compare the code and the key with what the robot shows.
       Another computer is online as this robot. It loses its credential as soon as the new computer has its own.
       Type the robot's name to replace its computer: 

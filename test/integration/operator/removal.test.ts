@@ -25,10 +25,11 @@ it("remove: says what it does to computer, deployment and fleets, asks once, and
   const declined = await site.runWith({ answers: ["n"] }, "robots", "remove", "arm-2");
   expect(declined.exitCode).toBe(1);
   expect(steady(declined.err).replace(/\((?:active|preparing)[^)]*\)/, "(STATUS)")).toMatchInlineSnapshot(`
-    "This removes arm-2 (offline, not seen yet) for good; its history and usage stay.
+    "This removes arm-2 (offline: never seen) for good.
     Its computer loses its credential.
-    It retires pi0.5 on arm-2 (STATUS).
-    It stays a member of packing, lab, as a blocked member, until robot-policy fleets reconcile.
+    pi0.5 does not serve it any more: its deployment is retired.
+    It stays a member of lab, packing, as a blocked member, until the fleet is reconciled.
+    Its history and usage stay, and its name is free for another robot.
     Remove it? [y/N] 
     error: nothing was changed [not-confirmed]
       → answer y to go on, or give --yes

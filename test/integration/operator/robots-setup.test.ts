@@ -91,7 +91,7 @@ describe("robots setup", () => {
     expect((await site.run("robots", "show", "bench")).out).toContain("--contract shows it");
     const { out } = await site.run("robots", "show", "bench", "--contract");
     expect(out).not.toContain("--contract shows it");
-    expect(out).toMatch(/^front +exterior +640 × 480 +30 fps/m);
+    expect(out).toMatch(/^front +exterior +640 × 480 px +30 fps/m);
     expect(out).toMatch(/^0 +arm\.shoulder\.position +rad +-1\.57\d* … 1\.57/m);
   });
 

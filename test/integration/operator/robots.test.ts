@@ -75,17 +75,17 @@ describe("robots list", () => {
   it("labels appear in the syntax of --label, also on a narrow terminal", async () => {
     const environment = { ROBOT_POLICY_URL: site.urls.whole, ROBOT_POLICY_API_KEY: site.service.key };
     const { out } = await site.runWith({ environment, columns: 80 }, "robots", "list", "--label", "team=a");
-    expect(out).toMatch(/ADDED +LABELS\narm-1 +.* cell=4 team=a\n$/);
+    expect(out).toMatch(/LABELS +ADDED\narm-1 +.* cell=4 team=a +now\n$/);
   });
 
   it("narrow terminal → says which columns it hides; --columns shows them", async () => {
     const at80 = { columns: 80 };
     const narrow = await site.runWith(at80, "robots", "list");
-    expect(narrow.out.split("\n")[0]).toMatch(/^NAME +STATUS +TYPE +REGION +SITE +ADDED +LABELS$/);
+    expect(narrow.out.split("\n")[0]).toMatch(/^NAME +STATE +SITE +TYPE +REGION +LABELS +ADDED$/);
     const moon = "warning: no endpoint is in the region moon: arm-10.\n";
-    expect(narrow.err).toBe(`1 column hidden: id; --columns shows them\n${moon}`);
+    expect(narrow.err).toBe(moon);
     const narrower = await site.runWith({ ...at80, columns: 60 }, "robots", "list");
-    expect(narrower.err).toBe(`3 columns hidden: region, added, id; --columns shows them\n${moon}`);
+    expect(narrower.err).toBe(`2 columns hidden: labels, added; --columns shows them\n${moon}`);
     // Output that is not a terminal has every column.
     expect((await site.run("robots", "list")).err).toBe(moon);
   });
@@ -110,7 +110,7 @@ describe("robots list", () => {
     ["nmae", "--columns 'nmae' is not a column of this list [usage]\n  → did you mean name?"],
     [
       "name,weight_in_tons",
-      "is not a column of this list [usage]\n  → it has name, status, type, region, site, added, labels, ",
+      "is not a column of this list [usage]\n  → it has name, state, reason, site, type, region, labels, ",
     ],
     [",", "--columns '' is not a column of this list"],
   ])("--columns %s → exit 2", async (columns, message) => {
@@ -133,7 +133,7 @@ describe("robots list", () => {
     const { exitCode, out, err } = await site.eleven("robots", "list", "--digest");
     expect([exitCode, out.split("\n")[0], err]).toEqual([
       0,
-      expect.stringMatching(/^NAME +STATUS +TYPE +REGION +SITE +ADDED +LABELS +ID$/),
+      expect.stringMatching(/^NAME +STATE +SITE +TYPE +REGION +LABELS +ADDED$/),
       "This service does not show digests and when they changed.\n",
     ]);
   });
@@ -161,7 +161,7 @@ describe("robots show", () => {
     await site.register("mover", { site: "b" });
     const { out } = await site.run("robots", "show", "mover", "--history");
     expect(out).toMatch(
-      /WHEN +DIGEST +CHANGED +BY +FROM\n\S+Z +sha256:0{12} +site +bootstrap +127.0.0.1\n\S+Z +sha256:0{12} +bootstrap +127.0.0.1\n/,
+      /WHEN +CHANGED +DIGEST +BY +FROM\n\S+Z +site \(now b\) +sha256:0{12} +bootstrap +127.0.0.1\n\S+Z +first registration on record +sha256:0{12} +bootstrap +127.0.0.1\n/,
     );
     const json = await site.json("robots", "show", "mover", "--history");
     expect(json).toMatchObject({ name: "mover", history: { items: [{ changed: ["site"] }, { changed: null }] } });
@@ -195,13 +195,13 @@ describe("robots show", () => {
     }
     const { out } = await site.run("robots", "show", "clone", "--history");
     expect(out.replace(/since \S+Z/, "since now")).toContain(
-      `contested   2 computers register this name in turn, since now
-            from 127.0.0.1 (cell 4) and 127.0.0.1 (cell 7)
-            → give each computer its own name
+      `needs       2 computers register this name in turn, since now
+            From 127.0.0.1 (cell 4) and 127.0.0.1 (cell 7)
+            → Give each computer its own name
 `,
     );
-    expect(out).toMatch(/^\S+Z +sha256:111111111111 +configuration_digest \(contested\) +cell 4 +127\.0\.0\.1$/m);
-    expect((await site.run("robots", "list", "--digest")).out).toMatch(/^clone .* \S+Z, contested /m);
+    expect(out).toMatch(/^\S+Z +configuration files \(contested\) +sha256:111111111111 +cell 4 +127\.0\.0\.1$/m);
+    expect((await site.run("robots", "list")).out).toMatch(/^clone +contested, \S+Z /m);
   });
 
   it("region without an endpoint → setup and show warn", async () => {

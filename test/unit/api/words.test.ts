@@ -1,41 +1,11 @@
 import { expect, test } from "vitest";
 
-import { enrolmentViewSchema } from "../../../src/api/enrolments.ts";
 import type { PreviewedRobot } from "../../../src/api/fleet-details.ts";
-import { contestInWords } from "../../../src/api/words/audit.ts";
 import { failureOf } from "../../../src/api/words/deployment-failures.ts";
-import { enrolmentDifferences } from "../../../src/api/words/enrolments.ts";
 import { fitCounts, fitGroups } from "../../../src/api/words/fit-groups.ts";
 import { memberStateInWords } from "../../../src/api/words/fleets.ts";
 import { axesInWords } from "../../../src/api/words/requirements.ts";
 
-const AT = "2026-01-01T00:00:00Z";
-
-const line = { address: "192.0.2.1", actor: { id: "key_1", label: "line 4" } };
-const unnamed = { address: "192.0.2.2", actor: { id: "key_2", label: null } };
-test.each([
-  [null, [line, unnamed], null],
-  [
-    AT,
-    [line],
-    {
-      what: "its registration alternates between two contents",
-      from: "192.0.2.1 (line 4)",
-      remedy: "if two computers there have this name, give each its own name",
-    },
-  ],
-  [
-    AT,
-    [line, unnamed],
-    {
-      what: "2 computers register this name in turn",
-      from: "192.0.2.1 (line 4) and 192.0.2.2 (key_2)",
-      remedy: "give each computer its own name",
-    },
-  ],
-])("contestInWords: case %#", (since, from, words) => {
-  expect(contestInWords({ contested_since: since, contested_from: from })).toEqual(words);
-});
 
 test.each([
   ["preparation_timeout", "Its endpoint was not healthy in time."],
@@ -45,36 +15,6 @@ test.each([
   ["", undefined],
 ])("failureOf: %j → %j", (code, what) => {
   expect(failureOf({ id: "dep_1", status: "failed", last_error_code: code })?.what).toBe(what);
-});
-
-test("enrolmentDifferences: labels in another order → none; another label → both lists in one order", () => {
-  const digest = `sha256:${"a".repeat(64)}`;
-  const enrolment = enrolmentViewSchema.parse({
-    approval_id: "enr_1",
-    user_code: "ABCD-EFGH",
-    requested_name: "arm",
-    region: "eu",
-    site: null,
-    labels: { line: "a", cell: "4" },
-    robot_type_id: null,
-    configuration_digest: digest,
-    address: "127.0.0.1",
-    key_fingerprint: "SHA256:x",
-    created_at: AT,
-    expires_at: AT,
-    robot: {
-      id: "rob_1",
-      name: "arm",
-      robot_type_id: "acme.arm.v1",
-      region: "eu",
-      created_at: AT,
-      labels: { cell: "4", line: "a" },
-    },
-  });
-  const robot = enrolment.robot!;
-  expect(enrolmentDifferences(enrolment, robot, "eu", digest)).toEqual([]);
-  const other = { ...enrolment, labels: { line: "b", cell: "4" } };
-  expect(enrolmentDifferences(other, robot, "eu", digest)).toEqual([["labels", "cell=4 line=a", "cell=4 line=b"]]);
 });
 
 test.each([

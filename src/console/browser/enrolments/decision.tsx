@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 
 import type { EnrolmentView } from "../../../api/enrolments.ts";
-import { enrolledName, enrolmentDifferences } from "../../../api/words/enrolments.ts";
+import { enrolledName, enrolmentDifferences } from "../../../views/enrolments.ts";
 import { invalidate, useData } from "../data/query.ts";
 import { mayDo } from "../data/session.ts";
 import { entered, FieldError, type FieldSpec } from "../parts/form/fields.tsx";
@@ -53,7 +53,7 @@ export function Decision({ enrolment, decide }: DecisionProps) {
       ...more,
     });
   const end = (decided: Decided) => {
-    invalidate(TOPICS);
+    invalidate(APPROVAL_TOPICS);
     decide(decided);
   };
   const send = async (request: ChangeRequest) => {
@@ -107,7 +107,7 @@ export function Decision({ enrolment, decide }: DecisionProps) {
           isDangerous
           nameToType={robot.name}
           requestOf={() => approval({ confirm_replace: true })}
-          topics={TOPICS}
+          topics={APPROVAL_TOPICS}
           done={end}
           refused={target.retry}
           close={() => setReplacing(false)}
@@ -122,7 +122,8 @@ export function Decision({ enrolment, decide }: DecisionProps) {
   );
 }
 
-const TOPICS = ["enrolments", "robots", "fleets"] as const;
+/** What an approval changes. */
+export const APPROVAL_TOPICS = ["enrolments", "robots", "fleets"] as const;
 
 function fieldsFor(hint: string): readonly FieldSpec[] {
   return [

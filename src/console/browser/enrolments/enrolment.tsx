@@ -2,12 +2,13 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 
 import type { EnrolmentView } from "../../../api/enrolments.ts";
-import { relativeTime } from "../../../platform/text/relative-time.ts";
+import { ENROLL_COMMAND } from "../../../views/computers.ts";
+import { ENROLMENTS } from "../../../views/enrolments.ts";
 import { useData } from "../data/query.ts";
-import { Labels } from "../parts/labels.tsx";
 import { Loaded } from "../parts/loaded.tsx";
-import { Facts, Page, Section } from "../parts/page.tsx";
-import { RelativeTime, useIsPast } from "../parts/relative-time.tsx";
+import { Page, Section } from "../parts/page.tsx";
+import { useIsPast } from "../parts/relative-time.tsx";
+import { ShownFacts } from "../parts/shown.tsx";
 import { robotPath } from "../robots/data.ts";
 import type { PageParameters } from "../router.ts";
 import { type Decided, Decision } from "./decision.tsx";
@@ -42,7 +43,7 @@ function Waiting({ enrolment, decide }: WaitingProps) {
   return (
     <div class="sections">
       <Section title="Who asks" note="Compare the code and the key with what the robot shows">
-        <WhoAsks enrolment={enrolment} />
+        <ShownFacts facts={ENROLMENTS.factsOf(enrolment)} />
       </Section>
       <Decision enrolment={enrolment} decide={decide} />
     </div>
@@ -52,36 +53,16 @@ function Waiting({ enrolment, decide }: WaitingProps) {
 function Expired() {
   return (
     <Over>
-      <b>Expired.</b> Nothing was approved. To begin again, run <code>sudo robot-policy-agent enroll</code> on the
-      robot.
+      <b>Expired.</b> Nothing was approved. To begin again, run <code>{ENROLL_COMMAND}</code> on the robot.
     </Over>
-  );
-}
-
-function WhoAsks({ enrolment }: { readonly enrolment: EnrolmentView }) {
-  return (
-    <Facts
-      facts={[
-        ["Code", <b class="mono">{enrolment.user_code}</b>],
-        ["Key", <span class="mono whole">{enrolment.key_fingerprint}</span>],
-        ["From", <span class="mono">{enrolment.address}</span>],
-        ["Asks for the name", enrolment.requested_name],
-        ["Region", enrolment.region],
-        ["Site", enrolment.site],
-        ["Type", enrolment.robot_type_id],
-        ["Labels", <Labels labels={enrolment.labels} isWhole />],
-        ["Started", <RelativeTime at={enrolment.created_at} />],
-        ["Expires", <RelativeTime at={enrolment.expires_at} inWords={relativeTime} />],
-      ]}
-    />
   );
 }
 
 function NoEnrolment() {
   return (
     <Over>
-      No enrolment waits with this code. Check it on the robot; if it has expired, run{" "}
-      <code>sudo robot-policy-agent enroll</code> there again.
+      No enrolment waits with this code. Check it on the robot; if it has expired, run <code>{ENROLL_COMMAND}</code>{" "}
+      there again.
     </Over>
   );
 }

@@ -2,53 +2,24 @@ import type { TargetedSubmitEvent } from "preact";
 import type * as z from "zod";
 
 import type { enrolmentListSchema, EnrolmentView } from "../../../api/enrolments.ts";
-import { presenceOf } from "../../../api/words/presence.ts";
+import { ENROLL_COMMAND } from "../../../views/computers.ts";
+import { ENROLMENTS } from "../../../views/enrolments.ts";
 import { mayDo } from "../data/session.ts";
 import { type Data, useData } from "../data/query.ts";
+import { DialogButton } from "../parts/form/dialog-button.tsx";
 import { entered, Field } from "../parts/form/fields.tsx";
-import { StatusBadge } from "../parts/status-badge.tsx";
-import { type Column, fingerprintColumn, textColumn, endColumn, timeColumn } from "../parts/table/columns.tsx";
-import type { Filtering } from "../parts/table/filter-bar.tsx";
+import { columnsOf, filtersOf, textOf } from "../parts/shown.tsx";
+import { type Filtering, useFiltered } from "../parts/table/filter-bar.tsx";
 import { ListPage } from "../parts/table/list-page.tsx";
-import { present, withSpaces } from "../parts/text.ts";
 import { navigate, useLocation } from "../router.ts";
+import { ApproveMany } from "./approve-many.tsx";
 
-const COLUMNS: readonly Column<EnrolmentView>[] = [
-  {
-    id: "code",
-    name: "Code",
-    track: "7.5rem",
-    cell: ({ user_code: code }) => <span class="mono">{code}</span>,
-    sortBy: ({ user_code: code }) => code,
-  },
-  textColumn({ id: "name", name: "Asks for", track: "minmax(6rem, 1.2fr)" }, ({ requested_name: name }) => name),
-  {
-    id: "robot",
-    name: "Robot",
-    track: "minmax(8rem, 1fr)",
-    cell: ({ robot }) => {
-      if (robot === null) return <span class="muted">new</span>;
-      return robot.status === "online" ? (
-        <StatusBadge status="online" />
-      ) : (
-        `exists, ${withSpaces(presenceOf(robot) ?? "not online")}`
-      );
-    },
-    sortBy: ({ robot }) => robot?.status ?? "new",
-  },
-  textColumn({ id: "site", name: "Site", track: "minmax(4.5rem, 0.8fr)" }, ({ site }) => site),
-  textColumn({ id: "address", name: "From", track: "minmax(6.75rem, 0.9fr)" }, ({ address }) => address),
-  textColumn({ id: "region", name: "Region", track: "minmax(6rem, 0.8fr)", from: "wide" }, ({ region }) => region),
-  fingerprintColumn({ track: "minmax(7rem, 1.6fr)", from: "medium" }, ({ key_fingerprint: key }) => key),
-  timeColumn({ id: "started", name: "Started", track: "6rem" }, ({ created_at: at }) => at),
-  endColumn({ id: "expires", name: "Expires", track: "6rem", from: "medium" }, ({ expires_at: at }) => at),
-];
-
+const COLUMNS = columnsOf(ENROLMENTS.columns);
 const FILTERING: Filtering<EnrolmentView> = {
-  filters: [{ id: "site", label: "Site", valuesOf: ({ site }) => present(site) }],
-  textOf: ({ user_code: code, requested_name: name, address, site, key_fingerprint: fingerprint }) =>
-    [code, name, address, site, fingerprint].join(" "),
+  filters: filtersOf(ENROLMENTS.filters),
+  textOf: (enrolment) => textOf(ENROLMENTS.columns, enrolment),
 };
+const NONE: readonly EnrolmentView[] = [];
 
 /** The enrolments that wait, as far as the organization may see them without their codes. */
 export function useEnrolments(): Data<z.output<typeof enrolmentListSchema>> {
@@ -62,14 +33,22 @@ function enrolmentPath(code: string): string {
 /** `/enrolments`: robot computers that wait for approval, and a field for the code of one. */
 export function Enrolments() {
   const enrolments = useEnrolments();
+  const matching = useFiltered(enrolments.value?.items ?? NONE, FILTERING);
   return (
     <ListPage
       title="Enrolments"
+      actions={
+        matching.length < 2 ? null : (
+          <DialogButton scope="robots:write" word="Approve several…">
+            {(close) => <ApproveMany enrolments={matching} close={close} />}
+          </DialogButton>
+        )
+      }
       before={mayDo("robots:write") ? <CodeForm /> : null}
       data={enrolments}
-      emptyTitle="No robot waits for approval"
+      emptyTitle={ENROLMENTS.empty}
       empty={<NoEnrolments />}
-      noun="enrolment"
+      noun={ENROLMENTS.noun}
       columns={COLUMNS}
       rows={enrolments.value?.items}
       keyOf={({ approval_id: id }) => id}
@@ -108,8 +87,8 @@ function NoEnrolments() {
   return (
     <>
       <p>
-        A technician runs <code>sudo robot-policy-agent enroll</code> on the robot. It shows a code: type it above, and
-        compare what the robot shows before you approve it.
+        A technician runs <code>{ENROLL_COMMAND}</code> on the robot. It shows a code: type it above, and compare what
+        the robot shows before you approve it.
       </p>
       <p>
         The address of this service is <code>{location.origin}</code>.

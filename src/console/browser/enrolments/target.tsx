@@ -1,13 +1,12 @@
 /** The robot whose place a computer that enrolls takes. */
 import type { RegistrationView } from "../../../api/registrations.ts";
 import type { IdentifiedRobotView } from "../../../api/robot-views.ts";
-import type { EnrolmentDifference } from "../../../api/words/enrolments.ts";
+import { DIFFERENCES, type EnrolmentDifference } from "../../../views/enrolments.ts";
 import { request } from "../data/request.ts";
 import { useData, useQuery } from "../data/query.ts";
 import { Notice } from "../parts/notice.tsx";
 import { RelativeTime } from "../parts/relative-time.tsx";
-import { SmallTable } from "../parts/table/table.tsx";
-import { capitalized } from "../parts/text.ts";
+import { ShownTable } from "../parts/shown.tsx";
 import { robotPath } from "../robots/data.ts";
 
 /** The robot whose place the computer takes, and the digest that it registered last. */
@@ -72,24 +71,13 @@ export function TargetNotice({ target: { robot }, name, differences }: TargetNot
           </>
         )}
       </p>
-      {differences.length === 0 ? null : <Differences differences={differences} />}
+      {differences.length === 0 ? null : (
+        <ShownTable
+          label="What the new computer says differs from the registration"
+          columns={DIFFERENCES}
+          rows={differences}
+        />
+      )}
     </Notice>
-  );
-}
-
-function Differences({ differences }: Pick<TargetNoticeProps, "differences">) {
-  return (
-    <SmallTable
-      label="What the new computer says differs from the registration"
-      heads={["What", "Registered", "New computer"]}
-    >
-      {differences.map(([member, registered, said]) => (
-        <tr key={member}>
-          <th scope="row">{capitalized(member)}</th>
-          <td class="whole">{registered}</td>
-          <td class="whole">{said}</td>
-        </tr>
-      ))}
-    </SmallTable>
   );
 }

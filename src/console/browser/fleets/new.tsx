@@ -1,6 +1,7 @@
 import { useMemo, useState } from "preact/hooks";
 
 import type { FleetView } from "../../../api/fleets.ts";
+import type { IdentifiedRobotView } from "../../../api/robot-views.ts";
 import { invalidate } from "../data/query.ts";
 import { mayDo } from "../data/session.ts";
 import { useSubjectField } from "../models/catalog.tsx";
@@ -10,7 +11,7 @@ import { Notice } from "../parts/notice.tsx";
 import { Page, Section } from "../parts/page.tsx";
 import { compareTexts } from "../parts/text.ts";
 import { showToast } from "../parts/toast.tsx";
-import { type RegisteredRobot, useRobots } from "../robots/data.ts";
+import { useRobotViews } from "../robots/data.ts";
 import { navigate } from "../router.ts";
 import { fleetPath } from "./data.ts";
 import { bodyOf, labelsProblem, previewOf, READINESS_MODES } from "./draft.ts";
@@ -118,7 +119,7 @@ const NAMES: FieldSpec = {
 
 /** Which robots belong to a fleet: by a selector, or by name. */
 function useSelectionFields(selection: string): readonly FieldSpec[] {
-  const list = useRobots().value ?? NO_ROBOTS;
+  const list = useRobotViews().value ?? NO_ROBOTS;
   const selector = useMemo(
     () => [
       selectField("site", "Site", list, ({ site }) => site),
@@ -130,13 +131,13 @@ function useSelectionFields(selection: string): readonly FieldSpec[] {
   return selection === "robots" ? [SELECTION, NAMES] : [SELECTION, ...selector, LABELS];
 }
 
-const NO_ROBOTS: readonly RegisteredRobot[] = [];
+const NO_ROBOTS: readonly IdentifiedRobotView[] = [];
 
 function selectField(
   member: string,
   label: string,
-  robots: readonly RegisteredRobot[],
-  valueOf: (robot: RegisteredRobot) => string | null,
+  robots: readonly IdentifiedRobotView[],
+  valueOf: (robot: IdentifiedRobotView) => string | null,
 ): FieldSpec {
   const values = [...new Set(robots.map(valueOf))].filter((value) => value !== null);
   values.sort(compareTexts);

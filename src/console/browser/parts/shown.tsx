@@ -1,16 +1,30 @@
 /** Renders what src/views says for the browser. */
 import { relativeTime } from "../../../platform/text/relative-time.ts";
-import type { Column as ViewColumn, Filter as ViewFilter, Shown as Value } from "../../../views/view.ts";
-import { DigestChip } from "./copy-button.tsx";
+import {
+  type Column as ViewColumn,
+  type Fact,
+  type Filter as ViewFilter,
+  inWords,
+  type OwnNeed,
+  plainText,
+  type Shown as Value,
+  sortKeyOf,
+} from "../../../views/view.ts";
+import { sentence, serviceNow } from "../data/request.ts";
+import { CopyButton, DigestChip } from "./copy-button.tsx";
 import { Labels } from "./labels.tsx";
-import { None } from "./none.tsx";
+import { None, Pending } from "./none.tsx";
+import { Notice } from "./notice.tsx";
+import { Facts } from "./page.tsx";
 import { RelativeTime } from "./relative-time.tsx";
 import { StatusBadge } from "./status-badge.tsx";
 import type { Column } from "./table/columns.tsx";
 import type { Filter } from "./table/filter-bar.tsx";
-import { capitalized, number, withSpaces } from "./text.ts";
+import { SmallTable } from "./table/table.tsx";
+import { capitalized, number } from "./text.ts";
 
 export function Shown({ value, isInList = false }: { readonly value: Value; readonly isInList?: boolean }) {
+  if (value === undefined) return <Pending />;
   if (value === null || value === "") return <None />;
   if (typeof value === "string") return <>{value}</>;
   if (typeof value === "number") return <>{number(value)}</>;
@@ -23,6 +37,19 @@ export function Shown({ value, isInList = false }: { readonly value: Value; read
       return <DigestChip digest={value.digest} isInList={isInList} />;
     case "labels":
       return <Labels labels={value.labels} isWhole={!isInList} />;
+    case "exact":
+      return isInList ? (
+        <span class="mono cut" title={value.text}>
+          {value.text}
+        </span>
+      ) : (
+        // People compare it, so it is never cut.
+        <span class="mono whole">
+          {value.text} <CopyButton text={value.text} what="text" />
+        </span>
+      );
+    case "links":
+      return value.links.length === 0 ? <None /> : <Links links={value.links} />;
     case "state":
       return (
         <>
@@ -42,39 +69,111 @@ export function Shown({ value, isInList = false }: { readonly value: Value; read
   }
 }
 
-/** Columns of a table; those of terminals and those that must be asked for are left out. */
-export function columnsOf<Row>(columns: readonly ViewColumn<Row>[]): readonly Column<Row>[] {
-  return columns.flatMap(({ name, show, sortKey, from, weight = 1 }) =>
-    from === "terminal" || from === "asked"
-      ? []
-      : [
-          {
-            id: name,
-            name: capitalized(name),
-            track: `minmax(${weight > 1 ? 8 : 6}rem, ${weight}fr)`,
-            ...(from === undefined ? {} : { from }),
-            cell: (row: Row) => <Shown value={show(row)} isInList />,
-            sortBy: sortKey ?? ((row: Row) => sortKeyOf(show(row))),
-          },
-        ],
+function Links({ links }: { readonly links: readonly { readonly text: string; readonly path: string }[] }) {
+  return (
+    <>
+      {links.map(({ text, path }, index) => (
+        <span key={path}>
+          {index === 0 ? "" : ", "}
+          <a href={path}>{text}</a>
+        </span>
+      ))}
+    </>
   );
 }
 
-function sortKeyOf(value: Value): string | number | null {
-  if (value === null || typeof value !== "object") return value === "" ? null : value;
-  switch (value.kind) {
-    case "past":
-    case "future":
-      return Date.parse(value.at);
-    case "digest":
-      return value.digest;
-    case "state":
-      return value.state;
-    case "labels":
-      return JSON.stringify(value.labels);
-  }
+export function ShownFacts({ facts }: { readonly facts: readonly Fact[] }) {
+  return <Facts facts={facts.map(([name, value]) => [capitalized(name), <Shown value={value} />])} />;
+}
+
+/** A small table inside a page; the first column names the row. */
+export function ShownTable<Row>({ label, hasTitle = false, columns, rows }: ShownTableProps<Row>) {
+  const table = (
+    <SmallTable label={label} heads={columns.map(({ name }) => capitalized(name))}>
+      {rows.map((row, index) => (
+        <tr key={index}>
+          {columns.map(({ name, show }, place) =>
+            place === 0 ? (
+              <th key={name} scope="row">
+                <Shown value={show(row)} />
+              </th>
+            ) : (
+              <td key={name}>
+                <Shown value={show(row)} />
+              </td>
+            ),
+          )}
+        </tr>
+      ))}
+    </SmallTable>
+  );
+  if (!hasTitle) return table;
+  return (
+    <section>
+      <h3>{label}</h3>
+      {table}
+    </section>
+  );
+}
+
+interface ShownTableProps<Row> {
+  readonly label: string;
+  /** Shows the label above the table. */
+  readonly hasTitle?: boolean;
+  readonly columns: readonly ViewColumn<Row>[];
+  readonly rows: readonly Row[];
+}
+
+export function Needs({ needs }: { readonly needs: readonly OwnNeed[] }) {
+  return (
+    <>
+      {needs.map(({ reason, action, detail = "", since = null, isBlocked = false }) => (
+        <Notice key={reason} tone={isBlocked ? "blocked" : "degraded"} title={sentence(reason)}>
+          <p>
+            {since === null ? null : (
+              <>
+                <RelativeTime at={since} />.{" "}
+              </>
+            )}
+            {detail === "" ? null : `${sentence(detail)} `}
+            {action === "" ? null : sentence(action)}
+          </p>
+        </Notice>
+      ))}
+    </>
+  );
+}
+
+/** Columns of a table; those that must be asked for are left out. */
+export function columnsOf<Row>(columns: readonly ViewColumn<Row>[]): readonly Column<Row>[] {
+  return columns.flatMap((column) => {
+    const { name, show, from, first, weight = 1 } = column;
+    if (from === "asked") return [];
+    return [
+      {
+        id: name,
+        name: capitalized(name),
+        track: `minmax(${weight > 1 ? 8 : 6}rem, ${weight}fr)`,
+        ...(from === undefined ? {} : { from }),
+        ...(first === undefined ? {} : { first }),
+        cell: (row: Row) => <Shown value={show(row)} isInList />,
+        sortBy: (row: Row) => sortKeyOf(column, row),
+      },
+    ];
+  });
 }
 
 export function filtersOf<Row>(filters: readonly ViewFilter<Row>[]): readonly Filter<Row>[] {
-  return filters.map(({ name, valuesOf }) => ({ id: name, label: capitalized(name), valuesOf, wordOf: withSpaces }));
+  return filters.map(({ name, valuesOf }) => ({
+    id: name,
+    label: capitalized(name),
+    valuesOf: (row) => valuesOf(row, serviceNow()),
+    wordOf: inWords,
+  }));
+}
+
+/** What a search looks through: all but times. */
+export function textOf<Row>(columns: readonly ViewColumn<Row>[], row: Row): string {
+  const texts = columns.filter(({ first }) => first === undefined).map(({ show }) => plainText(show(row)));
+  return texts.join(" ");
 }

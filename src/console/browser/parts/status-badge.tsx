@@ -19,6 +19,7 @@ const TONES: Readonly<Record<string, Tone>> = {
   offline: "degraded",
   not_ready: "degraded",
   not_monitored: "waiting",
+  contested: "degraded",
   failing: "degraded",
   frozen: "blocked",
   revoked: "waiting",

@@ -24,13 +24,6 @@ export function number(value: number): string {
 
 const NUMBER = new Intl.NumberFormat("en", { maximumFractionDigits: 3 });
 
-/** `a`, `a and b`, `a, b and c`. */
-export function listed(words: readonly string[]): string {
-  return LIST.format(words);
-}
-
-const LIST = new Intl.ListFormat("en-GB");
-
 /** Natural order: case-insensitive, `r2` before `r10`. */
 export function compareTexts(left: string, right: string): number {
   return COLLATOR.compare(left, right);

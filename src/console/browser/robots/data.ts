@@ -3,33 +3,26 @@ import { useMemo } from "preact/hooks";
 import type { InstallationView } from "../../../api/installations.ts";
 import type { RegistrationSummary } from "../../../api/registrations.ts";
 import type { IdentifiedRobotView } from "../../../api/robot-views.ts";
+import type { ListedRobot } from "../../../views/robots.ts";
 import { type Data, useData } from "../data/query.ts";
-
-/** A robot with the listed parts of its last registration: undefined before they are loaded, null if they cannot be. */
-export interface RegisteredRobot extends IdentifiedRobotView {
-  readonly configurationDigest: string | null | undefined;
-  readonly changedAt: string | null | undefined;
-  /** Since when two computers register its name in turn; null if they do not. */
-  readonly contestedSince: string | null;
-}
-
-interface Registrations {
-  readonly items: readonly RegistrationSummary[];
-}
 
 /** All robots of the organization. */
 export function useRobotViews(): Data<readonly IdentifiedRobotView[]> {
   return useData("/v1/robots", ["robots"]);
 }
 
-/** The same with what the list of registrations tells. Their digests load separately. */
-export function useRobots(): Data<readonly RegisteredRobot[]> {
+/** The same with their registrations, which load separately. */
+export function useRobots(): Data<readonly ListedRobot[]> {
   const robots = useRobotViews();
-  const registrations = useData<Registrations>("/v1/me/registrations", ["robots"]);
+  const registrations = useData<{ readonly items: readonly RegistrationSummary[] }>("/v1/me/registrations", ["robots"]);
   const views = robots.value;
-  const known = registrations.value ?? null;
+  const known = registrations.value?.items;
   const isRefused = registrations.state === "failed";
-  const joined = useMemo(() => (views === undefined ? [] : join(views, known, isRefused)), [views, known, isRefused]);
+  const joined = useMemo(() => {
+    const byId = new Map(known?.map((item) => [item.robot_id, item]));
+    const unknown = known === undefined && !isRefused ? undefined : null;
+    return views?.map((view): ListedRobot => ({ view, registration: byId.get(view.id) ?? unknown })) ?? [];
+  }, [views, known, isRefused]);
   return robots.state === "ready" ? { ...robots, value: joined } : robots;
 }
 
@@ -46,21 +39,4 @@ export function installationPath({ id }: IdentifiedRobotView): string {
 export function robotPath(name: string, id: string): string {
   const isDots = name === "." || name === "..";
   return `/robots/${encodeURIComponent(isDots ? id : name)}`;
-}
-
-function join(
-  views: readonly IdentifiedRobotView[],
-  registrations: Registrations | null,
-  isRefused: boolean,
-): readonly RegisteredRobot[] {
-  const byId = new Map(registrations?.items.map((item) => [item.robot_id, item]));
-  const unknown = isRefused ? null : undefined;
-  return views.map((view) => {
-    const {
-      configuration_digest: configurationDigest = unknown,
-      changed_at: changedAt = unknown,
-      contested_since: contestedSince = null,
-    } = byId.get(view.id) ?? {};
-    return Object.assign({ configurationDigest, changedAt, contestedSince }, view);
-  });
 }

@@ -1,40 +1,43 @@
 import type * as z from "zod";
 
 import type { regionListSchema } from "../../../api/endpoints.ts";
-import type { RefusalView, RegistrationRecord, RegistrationView } from "../../../api/registrations.ts";
-import { eachOf, ROBOT_TEXT_NAMES } from "../../../api/robot-texts.ts";
+import type { RegistrationRecord, RegistrationView } from "../../../api/registrations.ts";
 import type { IdentifiedRobotView } from "../../../api/robot-views.ts";
-import { contestInWords, refusalInWords } from "../../../api/words/audit.ts";
-import { failureOf } from "../../../api/words/deployment-failures.ts";
-import { presenceOf } from "../../../api/words/presence.ts";
-import { sentence } from "../data/request.ts";
+import { computerNeed } from "../../../views/computers.ts";
+import {
+  presenceOf,
+  REGISTRATIONS,
+  removalOf,
+  renamingOf,
+  robotFacts,
+  robotNeeds,
+  type ShownRobot,
+} from "../../../views/robots.ts";
+import { exact } from "../../../views/view.ts";
 import { useData, useSettled } from "../data/query.ts";
-import { DeployDialog, deploymentPath, useDeploymentOf } from "../deployments/deploy.tsx";
-import { CopyableText, DigestChip } from "../parts/copy-button.tsx";
+import { DeployDialog, useDeploymentOf } from "../deployments/deploy.tsx";
 import { DialogButton } from "../parts/form/dialog-button.tsx";
-import { ChangeDialog } from "../parts/form/form-dialog.tsx";
-import { Labels } from "../parts/labels.tsx";
+import { entered, type FieldSpec } from "../parts/form/fields.tsx";
+import { ChangeDialog, FormDialog } from "../parts/form/form-dialog.tsx";
 import { Loaded, Missing } from "../parts/loaded.tsx";
-import { Notice } from "../parts/notice.tsx";
-import { Facts, Section } from "../parts/page.tsx";
-import { RelativeTime } from "../parts/relative-time.tsx";
+import { Section } from "../parts/page.tsx";
+import { useNow } from "../parts/relative-time.tsx";
 import { ResourcePage } from "../parts/resource-page.tsx";
+import { Needs, ShownFacts, ShownTable } from "../parts/shown.tsx";
 import { StatusBadge } from "../parts/status-badge.tsx";
-import { SmallTable } from "../parts/table/table.tsx";
-import { capitalized, listed, withSpaces } from "../parts/text.ts";
-import type { PageParameters } from "../router.ts";
+import { showToast } from "../parts/toast.tsx";
+import { navigate, type PageParameters } from "../router.ts";
 import { Computer } from "./computer.tsx";
 import { ContractView } from "./contract-view.tsx";
-import { useInstallation } from "./data.ts";
+import { robotPath, useInstallation } from "./data.ts";
 
 /** `/robots/NAME`: one robot, with its registration and history. */
 export function Robot({ name }: PageParameters) {
   const path = `/v1/robots/${encodeURIComponent(name)}`;
-  const robot = useData<IdentifiedRobotView>(path, ["robots"]);
+  const robot = useData<IdentifiedRobotView>(path, ["robots", "fleets"]);
   const registration = useData<RegistrationView>(`${path}/registration`, ["robots"]);
   const history = useData<{ readonly items: readonly RegistrationRecord[] }>(`${path}/history`, ["robots"]);
   const isSettled = useSettled([robot, registration, history]);
-  const known = registration.value ?? null;
   return (
     <ResourcePage
       data={robot}
@@ -48,6 +51,9 @@ export function Robot({ name }: PageParameters) {
           <DialogButton scope="deployments:write" word="Deploy">
             {(close) => <DeployDialog robot={view.name} close={close} />}
           </DialogButton>
+          <DialogButton scope="robots:write" word="Rename">
+            {(close) => <RenameRobot robot={view} close={close} />}
+          </DialogButton>
           <DialogButton scope="robots:write" word="Remove" kind="danger">
             {(close) => <RemoveRobot robot={view} close={close} />}
           </DialogButton>
@@ -59,12 +65,7 @@ export function Robot({ name }: PageParameters) {
     >
       {(view) => (
         <>
-          {presenceOf(view) === "not_ready" ? <NotReady robot={view} /> : null}
-          {known === null ? null : <Contest registration={known} />}
-          {known === null || known.last_refusal === null ? null : <Refused refusal={known.last_refusal} />}
-          <Section title="Registration">
-            <Registration robot={view} registration={known} />
-          </Section>
+          <State view={view} registration={registration.value ?? null} />
           <Computer robot={view} />
           <Section title="Contract">
             <Loaded data={registration} what="the contract of this robot" lines={6}>
@@ -88,155 +89,74 @@ function Badge({ robot }: { readonly robot: IdentifiedRobotView }) {
   return presence === null ? null : <StatusBadge status={isFrozen ? "frozen" : presence} />;
 }
 
-/** What the robot's computer says in its heartbeats. */
-function NotReady({ robot: { not_ready_reason: reason } }: { readonly robot: IdentifiedRobotView }) {
-  return (
-    <Notice tone="degraded" title="This robot cannot register.">
-      <p>{reason === null ? "It does not say why." : sentence(reason)} Its last registration stays.</p>
-    </Notice>
-  );
-}
-
-function Refused({ refusal }: { readonly refusal: RefusalView }) {
-  const { at, actor, address } = refusal;
-  return (
-    <Notice tone="degraded" title="The newest registration was refused.">
-      <p>
-        <RelativeTime at={at} />, from {address} ({actor.label ?? actor.id}): {refusalInWords(refusal)}. The last
-        accepted one stays.
-      </p>
-    </Notice>
-  );
-}
-
-/** While computers register one name in turn, the page alternates between them. */
-function Contest({ registration }: { readonly registration: RegistrationView }) {
-  const contest = contestInWords(registration);
-  if (contest === null) return null;
-  return (
-    <Notice tone="degraded" title={sentence(contest.what)}>
-      <p>
-        Since <RelativeTime at={registration.contested_since} />, from {contest.from}. {sentence(contest.remedy)}
-      </p>
-    </Notice>
-  );
-}
-
-interface RegistrationProps {
-  readonly robot: IdentifiedRobotView;
-  /** Null before it is loaded. */
-  readonly registration: RegistrationView | null;
-}
-
-function Registration({ robot, registration }: RegistrationProps) {
-  const digest = registration?.configuration_digest;
-  return (
-    <Facts
-      facts={[
-        ["Type", robot.robot_type_id],
-        ["Runs", <Running robot={robot} />],
-        ...ROBOT_TEXT_NAMES.map((text) => [capitalized(withSpaces(text)), robot[text]] as const),
-        ["Region", <Region robot={robot} />],
-        ["Configuration digest", digest === undefined ? null : <DigestChip digest={digest} />],
-        ["Last changed", <RelativeTime at={registration?.changed_at} />],
-        ["Last registered", <RelativeTime at={registration?.registered_at} />],
-        ["First registered", <RelativeTime at={robot.created_at} />],
-        ["Id", <CopyableText text={robot.id} what="id" />],
-        ["Labels", <Labels labels={robot.labels} isWhole />],
-      ]}
-    />
-  );
-}
-
-/** Models serve a robot only if they have an endpoint in its region. */
-function Region({ robot: { region } }: Pick<RegistrationProps, "robot">) {
-  const known = useData<z.output<typeof regionListSchema>>("/v1/regions", ["models"]).value?.regions ?? [];
-  if (known.length === 0 || known.includes(region)) return <>{region}</>;
+/** What the robot needs, what it is registered as, what it runs, and its fleets. */
+function State(known: Pick<ShownRobot, "view" | "registration">) {
+  const { view } = known;
+  const nowMs = useNow();
+  const regions = useData<z.output<typeof regionListSchema>>("/v1/regions", ["models"]).value?.regions ?? [];
+  const installation = useInstallation(view).value;
+  const ofComputer = installation === undefined ? null : computerNeed(installation, nowMs);
+  const needs = [...(ofComputer === null ? [] : [ofComputer]), ...robotNeeds(known)];
+  const deployments = useDeploymentOf(view.id);
+  const deployment =
+    deployments.state === "failed" ? "hidden" : deployments.value && (deployments.value.items[0] ?? null);
   return (
     <>
-      {region} <span class="muted">(no endpoint in this region)</span>
+      <Needs needs={needs} />
+      <Section title="Registration">
+        <ShownFacts facts={[...robotFacts({ ...known, deployment }, regions), ["id", exact(view.id)]]} />
+      </Section>
     </>
   );
 }
-
-/** The robot's current deployment. */
-function Running({ robot: { id } }: Pick<RegistrationProps, "robot">) {
-  const deployments = useDeploymentOf(id);
-  if (deployments.state === "failed") return <span class="muted">{sentence(deployments.problem.detail)}</span>;
-  if (deployments.state === "loading") return <span class="muted">…</span>;
-  const [current] = deployments.value.items;
-  if (current === undefined) return <span class="muted">nothing</span>;
-  const failure = failureOf(current);
-  return (
-    <>
-      <a href={deploymentPath(current.id)}>
-        {current.model ?? current.subject_id} ({current.status})
-      </a>
-      {failure === null ? null : <span class="second-line">{failure.what}</span>}
-    </>
-  );
-}
-
-/** Members of a registration, in words. */
-const MEMBERS: Readonly<Record<string, string>> = {
-  configuration_digest: "configuration files",
-  robot_type_id: "type",
-  region: "region",
-  ...eachOf(ROBOT_TEXT_NAMES, withSpaces),
-  labels: "labels",
-  contract: "contract",
-};
 
 function History({ records }: { readonly records: readonly RegistrationRecord[] }) {
   if (records.length === 0) {
     return <p class="muted">The service keeps no records this old. The next registration will be the first here.</p>;
   }
-  return (
-    <SmallTable label="History of registrations" heads={["When", "What changed", "Digest", "By", "From"]}>
-      {records.map((record, index) => (
-        <tr key={record.at + index}>
-          <th scope="row">
-            <RelativeTime at={record.at} />
-          </th>
-          <td>
-            {changeText(record)}
-            {record.contested ? " (contested)" : null}
-          </td>
-          <td>
-            <DigestChip digest={record.configuration_digest} />
-          </td>
-          <td title={record.actor.id}>{record.actor.label ?? record.actor.id}</td>
-          <td>{record.address}</td>
-        </tr>
-      ))}
-    </SmallTable>
-  );
+  return <ShownTable label="History of registrations" columns={REGISTRATIONS} rows={records} />;
 }
 
-function changeText(record: RegistrationRecord) {
-  const { changed, robot_type_id: robotTypeId, region } = record;
-  if (changed === null) return "First registration on record";
-  if (changed.length === 0) return <span class="muted">Nothing; registered again</span>;
-  const values: Readonly<Record<string, string | null>> = {
-    robot_type_id: robotTypeId,
-    region,
-    ...eachOf(ROBOT_TEXT_NAMES, (text) => record[text]),
-  };
-  const words = changed.map((member) => {
-    const word = MEMBERS[member] ?? member;
-    const value = values[member];
-    return value === undefined || value === null ? word : `${word} (now ${value})`;
-  });
-  return capitalized(listed(words));
-}
-
-interface RemoveRobotProps {
+interface RobotDialogProps {
   readonly robot: IdentifiedRobotView;
   close(): void;
 }
 
+const NAME: FieldSpec = {
+  name: "name",
+  label: "New name",
+  hint: "Lower-case letters, digits and hyphens.",
+  input: { required: true, maxLength: 64, autofocus: true },
+};
+
+function RenameRobot({ robot, close }: RobotDialogProps) {
+  return (
+    <FormDialog<IdentifiedRobotView>
+      title={`Rename ${robot.name}?`}
+      verb="Rename"
+      initial={{ name: robot.name }}
+      fields={() => [NAME]}
+      requestOf={(data) => ({
+        method: "PATCH",
+        path: `/v1/robots/${encodeURIComponent(robot.id)}`,
+        body: { name: entered(data, "name") },
+      })}
+      topics={["robots", "fleets", "deployments"]}
+      done={({ id, name }) => {
+        close();
+        showToast(`${robot.name} is ${name} now.`);
+        navigate(robotPath(name, id));
+      }}
+      close={close}
+    >
+      <p>{renamingOf(robot).join(" ")}</p>
+    </FormDialog>
+  );
+}
+
 /** Removes a robot; says what ends with it, and asks to type its name. */
-function RemoveRobot({ robot: { id, name, installation_id: installationId }, close }: RemoveRobotProps) {
+function RemoveRobot({ robot, close }: RobotDialogProps) {
+  const { id, name } = robot;
   const current = useDeploymentOf(id).value?.items[0];
   return (
     <ChangeDialog
@@ -251,12 +171,9 @@ function RemoveRobot({ robot: { id, name, installation_id: installationId }, clo
       close={close}
     >
       <ul class="stops">
-        {installationId === null ? null : <li>Its computer loses its credential.</li>}
-        {current === undefined ? null : (
-          <li>{current.model ?? "Its model"} does not serve it any more: its deployment is retired.</li>
-        )}
-        <li>Fleets keep it as a member that is blocked.</li>
-        <li>Its history and usage stay, and its name is free for another robot.</li>
+        {removalOf(robot, current).map((sentence) => (
+          <li key={sentence}>{sentence}</li>
+        ))}
       </ul>
     </ChangeDialog>
   );

@@ -1,20 +1,18 @@
 import type { EndpointView } from "../../../api/endpoints.ts";
-import { presenceOf } from "../../../api/words/presence.ts";
+import { endpointsToAttend, robotsToAttend } from "../../../views/overview.ts";
 import { mayDo } from "../data/session.ts";
 import { useSettled } from "../data/query.ts";
 import { useEnrolments } from "../enrolments/enrolments.tsx";
 import { useFleets } from "../fleets/data.ts";
 import { FleetSummary } from "../fleets/fleets.tsx";
 import { useEndpoints } from "../models/catalog.tsx";
-import { Icon } from "../parts/icon.tsx";
 import { Loaded } from "../parts/loaded.tsx";
 import { Notice, ProblemNotice } from "../parts/notice.tsx";
 import { Page, Section } from "../parts/page.tsx";
-import { RelativeTime } from "../parts/relative-time.tsx";
 import { Skeleton } from "../parts/skeleton.tsx";
 import { counted } from "../parts/text.ts";
 import { useRobots } from "../robots/data.ts";
-import { Changes, Contested, NotReady, Offline, Rest, RobotCounts } from "./overview-robots.tsx";
+import { AttentionList, Changes, RobotCounts } from "./overview-robots.tsx";
 
 /** Lines of each list; the pages have the rest. */
 const LINES = 8;
@@ -26,9 +24,6 @@ export function Overview() {
   const endpoints = useEndpoints();
   const isDown = [fleets, robots, endpoints].every(({ state }) => state === "failed");
   const isSettled = useSettled([fleets, needs, robots, endpoints]);
-  const contested = robots.value?.filter((robot) => robot.contestedSince !== null) ?? [];
-  const notReady = robots.value?.filter((robot) => presenceOf(robot) === "not_ready") ?? [];
-  const offline = robots.value?.filter((robot) => presenceOf(robot) === "offline") ?? [];
   if (!isSettled) {
     return (
       <Page title="Overview">
@@ -50,28 +45,18 @@ export function Overview() {
               </Loaded>
             </Section>
             <div class="sections">
-              <Section title="Inference endpoints that fail">
-                <Loaded data={endpoints} what="the endpoints" lines={3}>
-                  {({ items }) => <Endpoints endpoints={items} />}
+              <Section title="Robots" note={<a href="/robots">All robots</a>}>
+                <Loaded data={robots} what="the robots" lines={3}>
+                  {(list) => <RobotCounts robots={list} />}
                 </Loaded>
               </Section>
-              {contested.length === 0 ? null : (
-                <Section
-                  title="Names that two computers register"
-                  note={<a href="/robots?registration=contested">All</a>}
-                >
-                  <Contested robots={contested} lines={LINES} />
-                </Section>
-              )}
-              {notReady.length === 0 ? null : (
-                <Section title="Robots that cannot register" note={<a href="/robots?state=not_ready">All</a>}>
-                  <NotReady robots={notReady} lines={LINES} />
-                </Section>
-              )}
-              {offline.length === 0 ? null : (
-                <Section title="Robots that are offline" note={<a href="/robots?state=offline">All</a>}>
-                  <Offline robots={offline} lines={LINES} />
-                </Section>
+              <Loaded data={endpoints} what="the endpoints" lines={3}>
+                {({ items }) => <FailingEndpoints endpoints={items} />}
+              </Loaded>
+              {robotsToAttend(robots.value ?? []).map((attention) =>
+                attention.items.length === 0 ? null : (
+                  <AttentionList key={attention.title} {...attention} lines={LINES} />
+                ),
               )}
               <Section title="Robots that changed last" note={<a href="/robots?sort=-changed">All, by change</a>}>
                 <Loaded data={robots} what="the robots" lines={LINES}>
@@ -80,7 +65,6 @@ export function Overview() {
               </Section>
             </div>
           </div>
-          {robots.state === "failed" ? null : <RobotCounts robots={robots} />}
         </>
       )}
     </Page>
@@ -104,29 +88,16 @@ function WaitingRobots() {
   );
 }
 
-function Endpoints({ endpoints }: { readonly endpoints: readonly EndpointView[] }) {
-  const failing = endpoints.filter(({ status }) => status === "unhealthy");
-  if (endpoints.length === 0) return <p class="muted">The catalog has no endpoints.</p>;
-  if (failing.length === 0) return <p>None; the catalog has {counted(endpoints.length, "endpoint")}.</p>;
+function FailingEndpoints({ endpoints }: { readonly endpoints: readonly EndpointView[] }) {
+  const failing = endpointsToAttend(endpoints);
+  if (failing.items.length > 0) return <AttentionList {...failing} lines={LINES} />;
   return (
-    <>
-      <ul class="changes">
-        {failing
-          .slice(0, LINES)
-          .map(({ checkpoint_id: checkpointId, model_slug: modelSlug, region, since, detail }) => (
-            <li key={checkpointId + region}>
-              <span class="name-and-mark" data-tone="blocked">
-                <Icon name="blocked" />
-                <span class="cut" title={[checkpointId, detail].filter(Boolean).join(": ")}>
-                  <b>{modelSlug}</b> in {region}
-                  {detail === null ? null : <span class="second-line">{detail}</span>}
-                </span>
-              </span>
-              <RelativeTime at={since} />
-            </li>
-          ))}
-      </ul>
-      <Rest count={failing.length - LINES} noun="endpoint" />
-    </>
+    <Section title={failing.title}>
+      <p>
+        {endpoints.length === 0
+          ? "The catalog has no endpoints."
+          : `None; the catalog has ${counted(endpoints.length, "endpoint")}.`}
+      </p>
+    </Section>
   );
 }

@@ -1,4 +1,6 @@
 /** @module-tag needs/browser */
+import { readFile } from "node:fs/promises";
+
 import { expect, it } from "vitest";
 
 import {
@@ -207,15 +209,15 @@ describeConsole("robots", start, (demo) => {
     const registration = async () => (await demo().service.send("GET", "/v1/robots/clone/registration")).text();
     await expect.poll(registration, { interval: 100 }).toContain('"status":422');
 
-    const { page, complaints } = await openRobots(demo(), "?registration=contested");
+    const { page, complaints } = await openRobots(demo(), "?state=contested");
     expect(await page.getByRole("rowheader").allTextContents()).toEqual(["clone"]);
     await page.getByRole("link", { name: "clone" }).click();
     await page.getByText("2 computers register this name in turn.").waitFor();
     await page
-      .getByText(/from 127\.0\.0\.1 \(cell 4\) and 127\.0\.0\.1 \(cell 7\)\. Give each computer its own name/)
+      .getByText(/From 127\.0\.0\.1 \(cell 4\) and 127\.0\.0\.1 \(cell 7\)\. Give each computer its own name/)
       .waitFor();
     await page.getByText("The newest registration was refused.").waitFor();
-    await page.getByText(/from 127\.0\.0\.1 \(cell 4\): configuration_digest: .* \(422\)/).waitFor();
+    await page.getByText(/From 127\.0\.0\.1 \(cell 4\): configuration_digest: .* \(422\)/).waitFor();
     await page.getByText("Configuration files (contested)").waitFor();
     await page.getByRole("link", { name: "Overview" }).click();
     await page.getByRole("heading", { name: "Names that two computers register" }).waitFor();
@@ -233,6 +235,51 @@ describeConsole("robots", start, (demo) => {
       await page.goBack();
     }
     expect(complaints).toEqual([]);
+  });
+
+  it("changed in the last day, as CSV → a line for each, harmless to spreadsheets", async () => {
+    await register("-csv", "acme.csv.v1", { site: "=1+1" });
+    const { page } = await openRobots(demo(), "?type=acme.csv.v1");
+    await page.getByLabel("Changed").selectOption("last_1_day");
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "Download CSV" }).click(),
+    ]);
+    expect(download.suggestedFilename()).toBe("robots.csv");
+    const lines = (await readFile(await download.path(), "utf8")).split("\r\n");
+    expect(lines).toHaveLength(3);
+    expect(lines[1]).toMatch(/^"'-csv",not monitored,,"'=1\+1",acme\.csv\.v1,/);
+  });
+
+  it("two fleets with two models → said on the robot's page, with links; rename → its page under the new name", async () => {
+    await register("shared-1", YAM_TYPE);
+    const models = (await (await demo().service.send("GET", "/v1/models")).json()) as { models: { slug: string }[] };
+    const [first = "", second = ""] = models.models.map(({ slug }) => slug);
+    for (const subject of [first, second]) {
+      const selection = { robots: ["shared-1"] };
+      const fleet = {
+        name: `on ${subject}`,
+        subject,
+        selection,
+        peak_active_robots: 1,
+        readiness_mode: "always_ready",
+      };
+      expect((await demo().service.send("POST", "/v1/fleets", fleet)).status).toBe(200);
+    }
+    const { page } = await openRobots(demo(), "?q=shared-1");
+    await page.getByRole("link", { name: "shared-1" }).click();
+    await page.getByText("Its fleets have different models.").waitFor();
+    await page.getByRole("link", { name: `on ${first} (${first})` }).waitFor();
+    await page.getByRole("button", { name: "Rename" }).click();
+    await page
+      .getByRole("dialog")
+      .getByText(/registers under the old name until/)
+      .waitFor();
+    await page.getByLabel("New name").fill("shared-2");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { level: 1, name: "shared-2" }).waitFor();
+    await page.getByRole("link", { name: `on ${first} (${first})` }).click();
+    await page.getByRole("heading", { level: 1, name: `on ${first}` }).waitFor();
   });
 
   it("remove → once the name is typed as the page shows it", async () => {

@@ -117,14 +117,16 @@ describe("GET /metrics", () => {
       nowMs += ROBOTS_FRESH_MS;
       return samplesOf(await metricsOf(running), "robot_policy_service_robots");
     };
-    const counted = (online: number, notReady: number, offline: number, frozen: number) => ({
+    const counted = (online: number, notReady: number, offline: number, frozen: number, notMonitored: number) => ({
       '{status="online"}': online,
       '{status="not_ready"}': notReady,
       '{status="offline"}': offline,
       '{status="frozen"}': frozen,
+      '{status="not_monitored"}': notMonitored,
     });
-    expect(await statuses()).toEqual(counted(0, 0, 0, 0));
-    for (const name of ["a", "b", "c", "d", "e"]) await running.send("POST", "/v1/robots/setup", { ...setup, name });
+    expect(await statuses()).toEqual(counted(0, 0, 0, 0, 0));
+    for (const name of ["a", "b", "c", "d", "e", "f"])
+      await running.send("POST", "/v1/robots/setup", { ...setup, name });
     using database = new DatabaseSync(join(running.dataDirectory, "service.db"));
     await beginWriting(database);
     const seen = new Date().toISOString();
@@ -136,8 +138,9 @@ describe("GET /metrics", () => {
     database.exec(`${insert("active")}; ${insert("revoked")};
       update installations set state = 'frozen' where state = 'active' and robot_id in (select id from robots where name = 'c');
       update installations set readiness = 'not_ready' where robot_id in (select id from robots where name in ('d', 'e'));
+      update robots set installation_id = id || 'active' where name <> 'f';
       commit`);
-    expect(await statuses()).toEqual(counted(2, 1, 1, 1));
+    expect(await statuses()).toEqual(counted(2, 1, 1, 1, 1));
   });
 
   it("store fails → 200 with the other metrics", async () => {

@@ -154,15 +154,18 @@ function Choices({ kind, id, name = id, label, options = [], value, error }: Cho
 
 interface CheckboxProps {
   readonly label: string;
+  /** A key or an id below it. */
+  readonly hint?: string;
   readonly checked: boolean;
   change(checked: boolean): void;
 }
 
-export function Checkbox({ label, checked, change }: CheckboxProps) {
+export function Checkbox({ label, hint, checked, change }: CheckboxProps) {
   return (
     <label class="choice">
       <input type="checkbox" checked={checked} onChange={({ currentTarget }) => change(currentTarget.checked)} />
       <span>{label}</span>
+      {hint === undefined ? null : <span class="field-hint mono whole">{hint}</span>}
     </label>
   );
 }

@@ -1,6 +1,5 @@
 import type { ComponentChildren } from "preact";
 
-import { relativeTime } from "../../../../platform/text/relative-time.ts";
 import { EndingButton } from "../form/ending-button.tsx";
 import { None } from "../none.tsx";
 import { RelativeTime } from "../relative-time.tsx";
@@ -39,11 +38,6 @@ export function timeColumn<Row>(own: Own<Row>, timeOf: (row: Row) => Text): Colu
   return { cell, sortBy: (row) => momentOf(timeOf(row)), first: "down", ...own };
 }
 
-/** When something ends. */
-export function endColumn<Row>(own: Own<Row>, timeOf: (row: Row) => Text): Column<Row> {
-  return timeColumn({ ...own, cell: (row) => <RelativeTime at={timeOf(row)} inWords={relativeTime} /> }, timeOf);
-}
-
 export function countColumn<Row>(own: Own<Row>, countOf: (row: Row) => number): Column<Row> {
   return { cell: (row) => number(countOf(row)), sortBy: countOf, first: "down", align: "end", ...own };
 }
@@ -54,16 +48,6 @@ type Named<Row> = Pick<Column<Row>, "track"> & Partial<Column<Row>>;
 export function badgeColumn<Row>(own: Named<Row>, stateOf: (row: Row) => string): Column<Row> {
   const cell = (row: Row) => <StatusBadge status={stateOf(row)} />;
   return { id: "state", name: "State", cell, sortBy: stateOf, ...own };
-}
-
-/** The public key of a computer, cut to the width of the column. */
-export function fingerprintColumn<Row>(own: Named<Row>, fingerprintOf: (row: Row) => string): Column<Row> {
-  const cell = (row: Row) => (
-    <span class="mono cut" title={fingerprintOf(row)}>
-      {fingerprintOf(row)}
-    </span>
-  );
-  return { id: "key", name: "Key", cell, ...own };
 }
 
 /**

@@ -12,8 +12,6 @@ export interface Filter<Row> {
   readonly label: string;
   /** The row's values; a row may have several, or none. */
   valuesOf(row: Row): readonly string[];
-  /** Left out while no row has a value. */
-  readonly isRare?: true;
   /** The display text of a value. */
   wordOf?(value: string): string;
 }
@@ -65,8 +63,6 @@ export function FilterBar<Row>({ rows, matching, noun, hint, filters }: FilterBa
   const { query } = useLocation();
   const isFiltering = query.has("q") || filters.some(({ id }) => query.has(id));
   const [clearings, setClearings] = useState(0);
-  const isOffered = ({ isRare, id, valuesOf }: Filter<Row>) =>
-    isRare !== true || query.has(id) || rows.some((row) => valuesOf(row).length > 0);
   const clear = () => {
     setQuery((query) => {
       for (const id of ["q", ...filters.map((filter) => filter.id)]) query.delete(id);
@@ -90,7 +86,7 @@ export function FilterBar<Row>({ rows, matching, noun, hint, filters }: FilterBa
           ) : null}
         </div>
       </div>
-      {filters.filter(isOffered).map((filter) => (
+      {filters.map((filter) => (
         <FilterSelect key={filter.id} filter={filter} rows={rows} />
       ))}
     </form>
