@@ -5,7 +5,7 @@
  */
 
 /** A value to show. Texts may hold anything that a client sent: the front ends make them harmless. Null and "" are nothing. */
-export type Shown = string | number | null | Time | State | Digest | Labels;
+export type Shown = string | number | null | Time | State | Digest | Labels | Sentence | Exact | Reference | Counts;
 
 /** A time in ISO 8601: when something happened, or when it ends or begins. */
 export interface Time {
@@ -21,6 +21,42 @@ export interface State {
   readonly since?: string | null;
   /** Why, as a sentence. */
   readonly reason?: string | null;
+  /** How urgent it is, where the words alone do not say. */
+  readonly tone?: Tone;
+}
+
+/** How urgent a state is. */
+export type Tone = "ready" | "active" | "preparing" | "waiting" | "degraded" | "blocked";
+
+/** The states of robots and their computers, of fleets, their members and generations, deployments, endpoints and webhooks. */
+const TONES: Readonly<Record<string, Tone>> = {
+  ready: "ready",
+  healthy: "ready",
+  online: "ready",
+  works: "ready",
+  active: "active",
+  preparing: "preparing",
+  waiting: "waiting",
+  retired: "waiting",
+  superseded: "waiting",
+  unknown: "waiting",
+  offline: "degraded",
+  not_ready: "degraded",
+  not_monitored: "waiting",
+  failing: "degraded",
+  frozen: "blocked",
+  revoked: "waiting",
+  expired: "waiting",
+  stuck: "degraded",
+  degraded: "degraded",
+  blocked: "blocked",
+  failed: "blocked",
+  unhealthy: "blocked",
+};
+
+/** A newer service may send states that this program does not know. */
+export function toneOf(state: string): Tone {
+  return TONES[state] ?? "waiting";
 }
 
 /** A digest: `sha256:` and 64 hexadecimal digits. */
@@ -34,6 +70,42 @@ export interface Labels {
   readonly labels: Readonly<Record<string, string>>;
 }
 
+/** A sentence of the service, which may hold times in ISO 8601. */
+export interface Sentence {
+  readonly kind: "sentence";
+  readonly text: string;
+}
+
+/** A text that is copied as it is: an id, a URL. */
+export interface Exact {
+  readonly kind: "exact";
+  readonly text: string;
+}
+
+/** Another resource, by its name. */
+export interface Reference {
+  readonly kind: "reference";
+  readonly to: "robot" | "model";
+  readonly name: string;
+  /** That, or what it stands for: of a model the checkpoint; "" for none. */
+  readonly id: string;
+}
+
+/** How many of them are in each state. */
+export interface Counts {
+  readonly kind: "counts";
+  readonly noun: string;
+  readonly counts: readonly Count[];
+  /** How many are as they should be. */
+  readonly ready: number;
+  readonly total: number;
+}
+
+export interface Count {
+  readonly word: string;
+  readonly count: number;
+}
+
 type Text = string | null | undefined;
 
 /** When something happened. */
@@ -44,6 +116,16 @@ export function past(at: Text): Time | null {
 /** When something ends or begins, or did. */
 export function future(at: Text): Time | null {
   return at === null || at === undefined ? null : { kind: "future", at };
+}
+
+export function exact(text: Text): Exact | null {
+  return text === null || text === undefined ? null : { kind: "exact", text };
+}
+
+/** Null for neither name nor id. */
+export function reference(to: Reference["to"], name: Text, id: Text): Reference | null {
+  const known = name ?? id ?? "";
+  return known === "" ? null : { kind: "reference", to, name: known, id: id ?? "" };
 }
 
 export function digest(value: Text): Digest | null {
@@ -67,6 +149,62 @@ export interface Filter<Item> {
   readonly name: string;
   /** The item's values; it may have several, or none. */
   readonly valuesOf: (item: Item) => readonly string[];
+  /** What a flag may name too, such as an id. */
+  readonly idsOf?: (item: Item) => readonly string[];
+}
+
+/** Whether an item has a value that is asked for, for each filter that has any. */
+export function isWanted<Item>(
+  { filters }: Pick<View<Item>, "filters">,
+  item: Item,
+  asked: Readonly<Record<string, unknown>>,
+): boolean {
+  return filters.every(({ name, valuesOf, idsOf }) => {
+    const wanted = asked[name];
+    if (wanted === undefined) return true;
+    return [...valuesOf(item), ...(idsOf?.(item) ?? [])].some((value) => [wanted].flat().includes(value));
+  });
+}
+
+/** What a list is sorted by in a column; null comes last. */
+export function sortKeyOf<Item>({ show, sortKey }: Column<Item>, item: Item): string | number | null {
+  if (sortKey !== undefined) return sortKey(item);
+  const value = show(item);
+  if (value === null || typeof value !== "object") return value === "" ? null : value;
+  switch (value.kind) {
+    case "past":
+    case "future":
+      return Date.parse(value.at);
+    case "digest":
+      return value.digest;
+    case "state":
+      return value.state;
+    case "labels":
+      return JSON.stringify(value.labels);
+    case "sentence":
+    case "exact":
+      return value.text;
+    case "reference":
+      return value.name;
+    case "counts":
+      return value.total === 0 ? 1 : value.ready / value.total;
+  }
+}
+
+/** `1 robot`, `1,204 robots`. */
+export function counted(count: number, noun: string): string {
+  return `${grouped(count)} ${count === 1 ? noun : `${noun}s`}`;
+}
+
+/** A whole number with thousands separators. */
+export function grouped(count: number): string {
+  return String(count).replaceAll(/\B(?=(?:\d{3})+$)/g, ",");
+}
+
+/** `3 ready, 1 blocked of 10`. */
+export function countsText({ counts, total, noun }: Counts): string {
+  if (counts.length === 0) return counted(total, noun);
+  return `${counts.map(({ word, count }) => `${count} ${word}`).join(", ")} of ${total}`;
 }
 
 /** One line of `show`, and of the page of the resource. Without a value it is left out. */

@@ -1,9 +1,8 @@
-import { groupBy } from "./group-by.ts";
 import type { ApiKeyView } from "../keys.ts";
 
 /** Active keys that end with this one: the keys created with it, the keys created with those, and so on. */
 export function keysEndingWith({ id }: ApiKeyView, keys: readonly ApiKeyView[], nowMs: number): readonly ApiKeyView[] {
-  const children = groupBy(keys, ({ parent_id: parentId }) => parentId ?? null);
+  const children = Map.groupBy(keys, ({ parent_id: parentId }) => parentId ?? null);
   const found: ApiKeyView[] = [];
   const seen = new Set([id]);
   for (const parent of seen) {

@@ -10,6 +10,8 @@ import { documentOf, itemsIn, type Listed } from "./listed.ts";
 /** How a list is shown as a table. */
 export interface ListView<Item> {
   readonly headers: readonly string[];
+  /** Headers of columns that are shown only where `--columns` names them. */
+  readonly asked?: readonly string[];
   /** Headers of columns whose text may be cut. */
   readonly prose?: readonly string[];
   /** Headers of columns that a narrow terminal leaves out, the last first. */
@@ -55,15 +57,19 @@ export function showRows<Item>(
       return;
     }
     const now = service.now();
-    const rows = items.map((item) => row(item, now));
+    const chosen = named.length > 0 ? named : headers.filter((header) => view.asked?.includes(header) !== true);
+    const indexes = chosen.map((name) => headers.indexOf(name));
+    const rows = items.map((item) => row(item, now)).map((cells) => indexes.map((index) => cells[index] ?? ""));
     if (named.length > 0) {
       // Scripts rely on the number of columns: each named one is shown, and an empty cell has a dash.
-      const indexes = named.map((name) => headers.indexOf(name));
-      const chosen = rows.map((cells) => indexes.map((index) => cells[index] || "-"));
-      terminal.table(named, chosen, prose);
+      terminal.table(
+        named,
+        rows.map((cells) => cells.map((cell) => cell || "-")),
+        prose,
+      );
       return;
     }
-    const hidden = terminal.table(headers, rows, prose, view.spare);
+    const hidden = terminal.table(chosen, rows, prose, view.spare);
     const unnamed = hidden.filter((header) => header !== below?.column);
     noteHidden(unnamed, "--columns shows them", terminal);
     if (below !== undefined && hidden.includes(below.column)) below.show(items, now);

@@ -1,11 +1,28 @@
 /** Renders what src/views says for a terminal. */
-import type { Column, Fact, Shown, View } from "../../views/view.ts";
+import type { Terminal } from "../../platform/terminal.ts";
+import {
+  type Column,
+  countsText,
+  type Fact,
+  type Shown,
+  sortKeyOf,
+  type Tone,
+  toneOf,
+  type View,
+} from "../../views/view.ts";
 import { shortDigest, labelsText } from "../robots/words.ts";
-import { type Now, timeAgo, timeUntil } from "../times.ts";
-import type { ListView } from "./show-list.ts";
+import { type Now, timeAgo, timeUntil, withRelativeTimes } from "../times.ts";
+import { compareNames, DOCUMENT_REMEDY, type ListView, noteHidden } from "./show-list.ts";
 
-/** A value as text; "" for nothing. In a list a state has no reason, and a digest its beginning only. */
-export function shownText(shown: Shown, now: Now, { isInList = false } = {}): string {
+interface ShownOptions {
+  /** In a list a state has no reason, and a digest its beginning only. */
+  readonly isInList?: boolean;
+  /** For colours; none without it. */
+  readonly terminal?: Terminal | undefined;
+}
+
+/** A value as text; "" for nothing. */
+export function shownText(shown: Shown, now: Now, { isInList = false, terminal }: ShownOptions = {}): string {
   if (shown === null) return "";
   if (typeof shown !== "object") return String(shown);
   switch (shown.kind) {
@@ -18,28 +35,88 @@ export function shownText(shown: Shown, now: Now, { isInList = false } = {}): st
     case "labels":
       return labelsText(shown);
     case "state": {
-      const { state, since = null, reason = null } = shown;
-      const word = state.replaceAll("_", " ");
+      const { state, since = null, reason = null, tone = toneOf(state) } = shown;
+      const word =
+        terminal === undefined ? state.replaceAll("_", " ") : toned(state.replaceAll("_", " "), tone, terminal);
       if (reason !== null && !isInList) return `${word}: ${reason}`;
       return since === null ? word : `${word}, ${timeAgo(since, now)}`;
     }
+    case "sentence":
+      return withRelativeTimes(shown.text, now);
+    case "exact":
+      return shown.text;
+    case "reference":
+      return isInList || shown.id === "" || shown.id === shown.name ? shown.name : `${shown.name} (${shown.id})`;
+    case "counts":
+      return isInList ? `${shown.ready}/${shown.total}` : countsText(shown);
   }
 }
 
-/** The table of a list. @param chosen the names of the columns to show unless `--columns` names others; all without "asked" by default. */
-export function tableOf<Item>({ columns, empty }: View<Item>, chosen?: readonly string[]): ListView<Item> {
-  const usual = columns.filter(({ name, from }) => chosen?.includes(name) ?? from !== "asked");
-  const namesFrom = (screen: Column<Item>["from"]) =>
-    usual.filter(({ from }) => from === screen).map(({ name }) => name);
+/** The colours of tones. */
+const STYLES = {
+  ready: "good",
+  active: "good",
+  preparing: "warn",
+  waiting: "dim",
+  degraded: "warn",
+  blocked: "bad",
+} as const satisfies Readonly<Record<Tone, Parameters<Terminal["style"]>[0]>>;
+
+export function toned(text: string, tone: Tone, terminal: Terminal): string {
+  return terminal.style(STYLES[tone], text);
+}
+
+/**
+ * The table of a list.
+ *
+ * @param chosen the names of the columns to show unless `--columns` names others; all without "asked" by default.
+ * @param terminal for colours; none without it.
+ */
+export function tableOf<Item>(
+  { columns, empty }: Pick<View<Item>, "columns" | "empty">,
+  chosen?: readonly string[],
+  terminal?: Terminal,
+): ListView<Item> {
+  const namesOf = (some: readonly Column<Item>[]) => some.map(({ name }) => name);
+  const namesFrom = (screen: Column<Item>["from"]) => namesOf(columns.filter(({ from }) => from === screen));
   return {
-    headers: usual.map(({ name }) => name),
-    prose: usual.filter(({ weight = 1 }) => weight > 1).map(({ name }) => name),
+    headers: namesOf(columns),
+    asked: namesOf(columns.filter(({ name, from }) => !(chosen?.includes(name) ?? from !== "asked"))),
+    prose: namesOf(columns.filter(({ weight = 1 }) => weight > 1)),
     spare: [...namesFrom("medium"), ...namesFrom("wide")],
-    row: (item, now) => usual.map(({ show }) => shownText(show(item), now, { isInList: true })),
+    row: (item, now) => columns.map(({ show }) => shownText(show(item), now, { isInList: true, terminal })),
     empty: `${empty}.`,
   };
 }
 
-export function factTexts(facts: readonly Fact[], now: Now): readonly (readonly [name: string, value: string])[] {
-  return facts.map(([name, value]) => [name, shownText(value, now)]);
+/** A table inside other output. */
+export function showColumns<Item>(
+  columns: readonly Column<Item>[],
+  items: readonly Item[],
+  terminal: Terminal,
+  now: Now,
+): void {
+  const { headers, prose, spare, row } = tableOf({ columns, empty: "" }, undefined, terminal);
+  const rows = items.map((item) => row(item, now));
+  noteHidden(terminal.table(headers, rows, prose, spare), DOCUMENT_REMEDY, terminal);
+}
+
+export function factTexts(
+  facts: readonly Fact[],
+  now: Now,
+  terminal?: Terminal,
+): readonly (readonly [name: string, value: string])[] {
+  return facts.map(([name, value]) => [name, shownText(value, now, { terminal })]);
+}
+
+/** In the order of a column: names as people order them, nothing last. */
+export function inOrderOf<Item>({ columns }: Pick<View<Item>, "columns">, name: string | undefined) {
+  const column = columns.find((each) => each.name === name);
+  return (left: Item, right: Item): number => {
+    if (column === undefined) return 0;
+    const [first, second] = [sortKeyOf(column, left), sortKeyOf(column, right)];
+    if (first === null || second === null) return Number(first === null) - Number(second === null);
+    if (typeof first === "number" && typeof second === "number") return first - second;
+    return compareNames(String(first), String(second));
+  };
 }

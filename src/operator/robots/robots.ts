@@ -8,7 +8,8 @@ import type { ExitCode } from "../../platform/terminal.ts";
 import { flagPlaces } from "../body.ts";
 import { makeChange } from "../change.ts";
 import { command, type OperatorRow } from "../command.ts";
-import { deploymentText, isCurrent, listCurrentDeployments } from "../deployments/find.ts";
+import { deploymentText, isCurrent } from "../../views/deployments.ts";
+import { listCurrentDeployments } from "../deployments/deployments.ts";
 import { isUnknownOperation, refuseNotOffered } from "../failure.ts";
 import { CHANGE, choice, type Given, LIST, onOff, SELECTOR } from "../flags.ts";
 import { itemsIn } from "../lists/listed.ts";
@@ -287,7 +288,7 @@ async function explainRemoval(robot: IdentifiedRobotView, service: Service): Pro
     deployments.kind === "ok"
       ? itemsIn(deployments.value).find((each) => each.robot_id === robot.id && isCurrent(each))
       : undefined;
-  if (current !== undefined) terminal.note(`It retires ${deploymentText(current, now)}.`);
+  if (current !== undefined) terminal.note(`It retires ${deploymentText(current, now.ms)}.`);
   const { names, isComplete } = await fleetsOf(robot, service);
   if (names.length > 0)
     terminal.note(

@@ -82,6 +82,8 @@ export const SESSION: readonly SessionStep[] = [
   { words: words("fleets reconcile packing") },
   { words: words("fleets update-model packing picky-vla --dry-run") },
   { words: words("fleets update-model packing dead-vla --wait --timeout 1s"), unsteady: true },
+  { words: words("fleets rollback packing") },
+  { words: words("fleets rollback packing") },
   { words: words("fleets show nobody") },
   { words: words("fleets remove packing --dry-run") },
   { words: words("fleets remove packing") },

@@ -2,15 +2,12 @@ import { describe, expect, test } from "vitest";
 
 import type { AuditEntryView } from "../../../src/api/audit.ts";
 import { enrolmentViewSchema } from "../../../src/api/enrolments.ts";
-import type { PreviewedRobot } from "../../../src/api/fleet-details.ts";
 import type { ApiKeyView } from "../../../src/api/keys.ts";
 import { contestInWords, detailsInWords, subjectOf } from "../../../src/api/words/audit.ts";
-import { failureOf } from "../../../src/api/words/deployment-failures.ts";
+import { failureOf } from "../../../src/views/deployments.ts";
 import { enrolmentDifferences } from "../../../src/api/words/enrolments.ts";
-import { fitCounts, fitGroups } from "../../../src/api/words/fit-groups.ts";
-import { memberStateInWords } from "../../../src/api/words/fleets.ts";
 import { keysEndingWith, keysInWords, makerInWords } from "../../../src/api/words/key-lineage.ts";
-import { axesInWords } from "../../../src/api/words/requirements.ts";
+import { axesText } from "../../../src/views/models.ts";
 
 const AT = "2026-01-01T00:00:00Z";
 
@@ -111,36 +108,6 @@ test("enrolmentDifferences: labels in another order → none; another label → 
   expect(enrolmentDifferences(other, robot, "eu", digest)).toEqual([["labels", "cell=4 line=a", "cell=4 line=b"]]);
 });
 
-test.each([
-  ["waiting", "peak", "over the peak"],
-  ["waiting", "robot", "offline"],
-  ["waiting", "endpoint", "waiting"],
-  ["ready", null, "ready"],
-] as const)("memberStateInWords: %s for %s → %s", (state, waitingFor, words) => {
-  expect(memberStateInWords({ state, waiting_for: waitingFor })).toBe(words);
-});
-
-test("fitGroups: incompatible groups first, larger groups first", () => {
-  const robot = (fits: boolean | null, reason: string | null): PreviewedRobot => {
-    const where = { robot_type_id: "acme.arm.v1", region: "eu", site: null };
-    return { robot_id: "rob_1", robot: "arm", ...where, fits, reason };
-  };
-  const groups = fitGroups([
-    robot(true, null),
-    robot(true, "endpoint"),
-    robot(false, "camera"),
-    robot(false, "axes"),
-    robot(false, "axes"),
-  ]);
-  expect(groups.map((group) => [group.fit, group.reason, group.robots.length])).toEqual([
-    ["lacks", "axes", 2],
-    ["lacks", "camera", 1],
-    ["waits", "endpoint", 1],
-    ["runs", null, 1],
-  ]);
-  expect(fitCounts(groups)).toEqual({ lacks: 3, waits: 1, runs: 1 });
-});
-
 describe("keys", () => {
   test("keysEndingWith: what was created with it, and with that; without ended keys", () => {
     const keys: readonly ApiKeyView[] = [
@@ -188,6 +155,6 @@ test.each([
   [axes({ minimum_count: 6 }), "at least 6"],
   [axes({ maximum_count: 8, units: ["rad", "1"] }), "at most 8; each in rad or ratio"],
   [axes({ names: ["arm.wrist.position"] }), "among them arm.wrist.position"],
-])("axesInWords: %j → %j", (value, text) => {
-  expect(axesInWords(value)).toBe(text);
+])("axesText: %j → %j", (value, text) => {
+  expect(axesText(value)).toBe(text);
 });

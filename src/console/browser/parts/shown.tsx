@@ -1,13 +1,28 @@
 /** Renders what src/views says for the browser. */
+import type { ComponentChildren } from "preact";
+
 import { relativeTime } from "../../../platform/text/relative-time.ts";
-import type { Column as ViewColumn, Filter as ViewFilter, Shown as Value } from "../../../views/view.ts";
-import { DigestChip } from "./copy-button.tsx";
+import {
+  type Column as ViewColumn,
+  type Counts,
+  type Fact,
+  type Filter as ViewFilter,
+  type Shown as Value,
+  sortKeyOf,
+  toneOf,
+} from "../../../views/view.ts";
+import { robotPath } from "../robots/data.ts";
+import { modelPath } from "../router.ts";
+import { CopyableText, DigestChip } from "./copy-button.tsx";
+import { CountBar } from "./count-bar.tsx";
 import { Labels } from "./labels.tsx";
 import { None } from "./none.tsx";
-import { RelativeTime } from "./relative-time.tsx";
+import { Facts } from "./page.tsx";
+import { RelativeTime, Sentence, withTimes } from "./relative-time.tsx";
 import { StatusBadge } from "./status-badge.tsx";
 import type { Column } from "./table/columns.tsx";
 import type { Filter } from "./table/filter-bar.tsx";
+import { SmallTable } from "./table/table.tsx";
 import { capitalized, number, withSpaces } from "./text.ts";
 
 export function Shown({ value, isInList = false }: { readonly value: Value; readonly isInList?: boolean }) {
@@ -26,53 +41,115 @@ export function Shown({ value, isInList = false }: { readonly value: Value; read
     case "state":
       return (
         <>
-          <StatusBadge status={value.state} />
+          <StatusBadge status={value.state} tone={value.tone} />
           {value.since === undefined || value.since === null ? null : (
             <span class="second-line">
               <RelativeTime at={value.since} />
             </span>
           )}
           {value.reason === undefined || value.reason === null ? null : (
-            <span class="second-line" title={value.reason}>
-              {value.reason}
+            <span class="second-line two-lines" title={withTimes(value.reason)}>
+              <Sentence text={value.reason} />
             </span>
           )}
         </>
       );
+    case "sentence":
+      return <Sentence text={value.text} />;
+    case "exact":
+      return <CopyableText text={value.text} what="text" />;
+    case "reference": {
+      const { to, name, id } = value;
+      if (isInList) return <span title={id}>{name}</span>;
+      return (
+        <>
+          <a href={to === "robot" ? robotPath(name, id) : modelPath(name)}>{name}</a>
+          {id === "" || id === name ? "" : ` (${id})`}
+        </>
+      );
+    }
+    case "counts":
+      return isInList ? (
+        <span class="bar-and-number">
+          <ShownCounts value={value} isInList />
+          {`${number(value.ready)}/${number(value.total)}`}
+        </span>
+      ) : (
+        <ShownCounts value={value} />
+      );
   }
 }
 
-/** Columns of a table; those that must be asked for are left out. */
-export function columnsOf<Row>(columns: readonly ViewColumn<Row>[]): readonly Column<Row>[] {
-  return columns.flatMap(({ name, show, sortKey, from, weight = 1 }) =>
-    from === "asked"
-      ? []
-      : [
-          {
-            id: name,
-            name: capitalized(name),
-            track: `minmax(${weight > 1 ? 8 : 6}rem, ${weight}fr)`,
-            ...(from === undefined ? {} : { from }),
-            cell: (row: Row) => <Shown value={show(row)} isInList />,
-            sortBy: sortKey ?? ((row: Row) => sortKeyOf(show(row))),
-          },
-        ],
+function ShownCounts({
+  value: { counts, noun },
+  isInList = false,
+}: {
+  readonly value: Counts;
+  readonly isInList?: boolean;
+}) {
+  return (
+    <CountBar counts={counts.map((each) => ({ ...each, tone: toneOf(each.word) }))} noun={noun} isSmall={isInList} />
   );
 }
 
-function sortKeyOf(value: Value): string | number | null {
-  if (value === null || typeof value !== "object") return value === "" ? null : value;
-  switch (value.kind) {
-    case "past":
-    case "future":
-      return Date.parse(value.at);
-    case "digest":
-      return value.digest;
-    case "state":
-      return value.state;
-    case "labels":
-      return JSON.stringify(value.labels);
-  }
+/** The facts of a resource that have a value. */
+export function ShownFacts({ facts }: { readonly facts: readonly Fact[] }) {
+  const given = facts.filter(([, value]) => value !== null && value !== "");
+  return <Facts facts={given.map(([name, value]) => [capitalized(name), <Shown value={value} />])} />;
+}
+
+interface ShownTableProps<Row> {
+  /** For screen readers. */
+  readonly label: string;
+  readonly columns: readonly ViewColumn<Row>[];
+  readonly rows: readonly Row[];
+}
+
+/** A small table of the columns that have a value, without those that need a wide screen. */
+export function ShownTable<Row>({ label, columns, rows }: ShownTableProps<Row>) {
+  const isNothing = (value: Value) => value === null || value === "";
+  const used = columns.filter(({ from, show }) => from !== "wide" && !rows.every((row) => isNothing(show(row))));
+  return (
+    <SmallTable label={label} heads={used.map(({ name }) => capitalized(name))}>
+      {rows.map((row, index) => (
+        <tr key={index}>
+          {used.map(({ name, show }, at) => {
+            const cell = <Shown value={show(row)} isInList />;
+            return at === 0 ? (
+              <th key={name} scope="row">
+                {cell}
+              </th>
+            ) : (
+              <td key={name}>{cell}</td>
+            );
+          })}
+        </tr>
+      ))}
+    </SmallTable>
+  );
+}
+
+/**
+ * Columns of a table; those that must be asked for are left out.
+ *
+ * @param cells by the name of the column, for those that are shown in another way.
+ */
+export function columnsOf<Row>(
+  columns: readonly ViewColumn<Row>[],
+  cells: Readonly<Record<string, (row: Row) => ComponentChildren>> = {},
+): readonly Column<Row>[] {
+  return columns.flatMap((column) => {
+    const { name, show, from, weight = 1 } = column;
+    if (from === "asked") return [];
+    return {
+      id: name,
+      name: capitalized(name),
+      track: `minmax(${weight > 1 ? 8 : 6}rem, ${weight}fr)`,
+      ...(from === undefined ? {} : { from }),
+      cell: cells[name] ?? ((row: Row) => <Shown value={show(row)} isInList />),
+      sortBy: (row: Row) => sortKeyOf(column, row),
+    };
+  });
 }
 
 export function filtersOf<Row>(filters: readonly ViewFilter<Row>[]): readonly Filter<Row>[] {

@@ -5,7 +5,7 @@ import type { RefusalView, RegistrationRecord, RegistrationView } from "../../..
 import { eachOf, ROBOT_TEXT_NAMES } from "../../../api/robot-texts.ts";
 import type { IdentifiedRobotView } from "../../../api/robot-views.ts";
 import { contestInWords, refusalInWords } from "../../../api/words/audit.ts";
-import { failureOf } from "../../../api/words/deployment-failures.ts";
+import { failureOf } from "../../../views/deployments.ts";
 import { presenceOf } from "../../../api/words/presence.ts";
 import { sentence } from "../data/request.ts";
 import { useData, useSettled } from "../data/query.ts";

@@ -4,7 +4,6 @@ import type { UsageGrouping, UsageSummary } from "../../../api/usage.ts";
 import { csvLine } from "../../../platform/text/csv.ts";
 import { type Outcome, request, serviceNow } from "../data/request.ts";
 import { useQuery } from "../data/query.ts";
-import { modelPath } from "../models/catalog.tsx";
 import { Field, FieldError } from "../parts/form/fields.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Loaded } from "../parts/loaded.tsx";
@@ -17,7 +16,7 @@ import { EmptyState, FilteredTable } from "../parts/table/list-page.tsx";
 import { SmallTable } from "../parts/table/table.tsx";
 import { counted, number } from "../parts/text.ts";
 import { robotPath } from "../robots/data.ts";
-import { setParameter, setQuery, useLocation } from "../router.ts";
+import { modelPath, setParameter, setQuery, useLocation } from "../router.ts";
 
 /** What the table groups usage by. */
 type UsageBy = "robot" | "model";
