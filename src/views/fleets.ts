@@ -80,11 +80,11 @@ function urgencyOf(row: FleetRow): number {
 export const FLEETS: View<FleetRow> = {
   noun: "fleet",
   columns: [
-    { name: "name", show: ({ fleet }) => fleet.name, weight: 2 },
+    { name: "name", show: ({ fleet }) => fleet.name, weight: 1.5 },
     { name: "status", show: (row) => ({ kind: "state", state: fleetState(row) }), sortKey: urgencyOf },
     { name: "ready", show: robotCounts },
-    { name: "model", show: ({ fleet }) => modelOf(fleet), weight: 2 },
-    { name: "reason", show: (row) => ({ kind: "sentence", text: reasonOf(row) }), weight: 3 },
+    { name: "model", show: ({ fleet }) => modelOf(fleet), weight: 1.2 },
+    { name: "reason", show: (row) => ({ kind: "sentence", text: reasonOf(row) }), weight: 4 },
     { name: "action", show: actionsOf, weight: 3, from: "medium" },
     { name: "mode", show: ({ fleet }) => fleet.readiness_mode, from: "asked" },
     { name: "peak", show: ({ fleet }) => fleet.peak_active_robots, from: "asked" },

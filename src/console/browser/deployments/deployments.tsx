@@ -132,6 +132,7 @@ interface DeploymentProps {
   readonly deployment: DeploymentView;
 }
 
+/** The notice has the reason and the remedy. */
 function DeploymentFacts({ deployment }: DeploymentProps) {
   const failure = currentFailure(deployment);
   return (
@@ -144,7 +145,7 @@ function DeploymentFacts({ deployment }: DeploymentProps) {
           {mayDo("models:read") ? <EndpointFailure deployment={deployment} /> : null}
         </Notice>
       )}
-      <ShownFacts facts={DEPLOYMENTS.factsOf(deployment)} />
+      <ShownFacts facts={DEPLOYMENTS.factsOf(deployment).filter(([name]) => name !== "reason" && name !== "remedy")} />
     </>
   );
 }

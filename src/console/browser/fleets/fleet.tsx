@@ -131,25 +131,23 @@ function Details({ details, fleet }: { readonly details: FleetDetails; readonly 
           <Windows windows={operatingWindows} />
         </Section>
       )}
-      <div class="columns">
-        <Section title="Inference endpoints">
-          {endpoints.length === 0 ? (
-            <p>The catalog names no endpoint for the model of this fleet.</p>
-          ) : (
-            <ShownTable label="Inference endpoints" columns={ENDPOINT_COLUMNS} rows={shown} />
-          )}
-        </Section>
-        <Section title="Model generations" note="Newest first">
-          <ShownTable label="Model generations" columns={GENERATION_COLUMNS} rows={generations} />
-          {earlierGeneration(fleet, details) === null ? null : (
-            <div class="buttons">
-              <DialogButton scope="fleets:write" word="Roll back">
-                {(close) => <RollBack fleet={fleet} details={details} close={close} />}
-              </DialogButton>
-            </div>
-          )}
-        </Section>
-      </div>
+      <Section title="Inference endpoints">
+        {endpoints.length === 0 ? (
+          <p>The catalog names no endpoint for the model of this fleet.</p>
+        ) : (
+          <ShownTable label="Inference endpoints" columns={ENDPOINT_COLUMNS} rows={shown} />
+        )}
+      </Section>
+      <Section title="Model generations" note="Newest first">
+        <ShownTable label="Model generations" columns={GENERATION_COLUMNS} rows={generations} />
+        {earlierGeneration(fleet, details) === null ? null : (
+          <div class="buttons below">
+            <DialogButton scope="fleets:write" word="Roll back">
+              {(close) => <RollBack fleet={fleet} details={details} close={close} />}
+            </DialogButton>
+          </div>
+        )}
+      </Section>
     </>
   );
 }

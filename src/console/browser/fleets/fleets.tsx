@@ -10,7 +10,7 @@ import { columnsOf, filtersOf } from "../parts/shown.tsx";
 import { StatusBadge } from "../parts/status-badge.tsx";
 import type { Filtering } from "../parts/table/filter-bar.tsx";
 import { ListPage } from "../parts/table/list-page.tsx";
-import { counted } from "../parts/text.ts";
+import { capitalized, counted } from "../parts/text.ts";
 import { fleetPath, useFleets } from "./data.ts";
 
 /** The action stands below its reason, and the id is on the page of the fleet. */
@@ -131,7 +131,11 @@ function FleetNames({ rows }: { readonly rows: readonly [FleetRow, ...FleetRow[]
 
 /** All needs of the fleet, else what else there is to say. */
 function Reason({ row }: { readonly row: FleetRow }) {
-  return row.needs.length === 0 ? <Sentence text={reasonOf(row)} /> : <NeedTexts needs={row.needs} isBrief />;
+  return row.needs.length === 0 ? (
+    <Sentence text={capitalized(reasonOf(row))} />
+  ) : (
+    <NeedTexts needs={row.needs} isBrief />
+  );
 }
 
 interface NeedTextsProps {

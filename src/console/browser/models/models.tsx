@@ -163,26 +163,23 @@ interface CheckpointProps {
   readonly endpoints: Data<{ readonly items: readonly EndpointView[] }>;
 }
 
+/** What it needs of a robot, and its endpoints. */
 function CheckpointView({ checkpoint, endpoints }: CheckpointProps) {
   return (
-    <div class="columns">
-      <section>
-        <h3>What a robot must bring</h3>
-        <ShownFacts facts={checkpointFacts(checkpoint)} />
-      </section>
-      <section>
-        <h3>Endpoints</h3>
+    <>
+      <ShownFacts facts={checkpointFacts(checkpoint)} />
+      <div class="below">
         <Loaded data={endpoints} what="the endpoints" lines={2}>
           {({ items }) => {
             const own = items.filter((each) => each.checkpoint_id === checkpoint.id);
             return own.length === 0 ? (
-              <p>None: no robot can run this checkpoint before the catalog names one.</p>
+              <p>No endpoint: no robot can run this checkpoint before the catalog names one.</p>
             ) : (
               <ShownTable label={`Endpoints of ${checkpoint.id}`} columns={ENDPOINT_COLUMNS} rows={own} />
             );
           }}
         </Loaded>
-      </section>
-    </div>
+      </div>
+    </>
   );
 }
