@@ -2,7 +2,7 @@
 import type { DeploymentView } from "../api/deployments.ts";
 import type { EndpointView } from "../api/endpoints.ts";
 import { shortDuration } from "../platform/text/relative-time.ts";
-import { exact, past, reference, type State, type View } from "./view.ts";
+import { code, past, reference, type State, type View } from "./view.ts";
 
 export const DEPLOYMENTS: View<DeploymentView> = {
   noun: "deployment",
@@ -19,19 +19,19 @@ export const DEPLOYMENTS: View<DeploymentView> = {
   ],
   filters: [
     { name: "status", valuesOf: ({ status }) => [status] },
-    { name: "model", valuesOf: (row) => [modelOf(row)], idsOf: ({ subject_id: id }) => given(id) },
-    { name: "robot", valuesOf: (row) => [robotOf(row)], idsOf: ({ robot_id: id }) => given(id) },
+    { name: "model", valuesOf: (row) => [modelOf(row)] },
+    { name: "robot", valuesOf: (row) => [robotOf(row)] },
     { name: "region", valuesOf: ({ region }) => given(region) },
   ],
   factsOf: (deployment) => [
-    ["deployment", exact(deployment.id)],
+    ["deployment", code(deployment.id)],
     ["status", stateOf(deployment)],
     ["reason", currentFailure(deployment)?.what ?? null],
     ["remedy", currentFailure(deployment)?.remedy ?? null],
     ["robot", reference("robot", deployment.robot, deployment.robot_id)],
     ["model", reference("model", deployment.model, deployment.subject_id)],
     ["region", deployment.region ?? null],
-    ["endpoint", exact(deployment.endpoint_url)],
+    ["endpoint", code(deployment.endpoint_url)],
     ["generation", deployment.active_generation_id ?? null],
     ["created", past(deployment.created_at)],
     ["active", past(deployment.activated_at)],

@@ -82,7 +82,7 @@ export const FLEETS: View<FleetRow> = {
   columns: [
     { name: "name", show: ({ fleet }) => fleet.name, weight: 1.5 },
     { name: "status", show: (row) => ({ kind: "state", state: fleetState(row) }), sortKey: urgencyOf },
-    { name: "ready", show: robotCounts },
+    { name: "ready", show: robotCounts, sortKey: readyShare },
     { name: "model", show: ({ fleet }) => modelOf(fleet), weight: 1.2 },
     { name: "reason", show: (row) => ({ kind: "sentence", text: reasonOf(row) }), weight: 4 },
     { name: "action", show: actionsOf, weight: 3, from: "medium" },
@@ -128,6 +128,12 @@ export function robotCounts({ fleet: { robots }, waiting }: Pick<FleetRow, "flee
     { word: "blocked", count: robots.blocked },
   ].filter(({ count }) => count > 0);
   return { kind: "counts", noun: "robot", counts, ready: robots.active + robots.ready, total: robots.registered };
+}
+
+/** Smaller is more urgent; a fleet without robots has nothing to look after. */
+function readyShare(row: FleetRow): number {
+  const { ready, total } = robotCounts(row);
+  return total === 0 ? 1 : ready / total;
 }
 
 const OVER_THE_PEAK = "over the peak";

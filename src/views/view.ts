@@ -5,7 +5,7 @@
  */
 
 /** A value to show. Texts may hold anything that a client sent: the front ends make them harmless. Null and "" are nothing. */
-export type Shown = string | number | null | Time | State | Digest | Labels | Sentence | Exact | Reference | Counts;
+export type Shown = string | number | null | Time | State | Digest | Labels | Code | Sentence | Reference | Counts;
 
 /** A time in ISO 8601: when something happened, or when it ends or begins. */
 export interface Time {
@@ -76,10 +76,10 @@ export interface Sentence {
   readonly text: string;
 }
 
-/** A text that is copied as it is: an id, a URL. */
-export interface Exact {
-  readonly kind: "exact";
-  readonly text: string;
+/** An id, a key or an address, which people compare and copy. */
+export interface Code {
+  readonly kind: "code";
+  readonly code: string;
 }
 
 /** Another resource, by its name. */
@@ -118,8 +118,8 @@ export function future(at: Text): Time | null {
   return at === null || at === undefined ? null : { kind: "future", at };
 }
 
-export function exact(text: Text): Exact | null {
-  return text === null || text === undefined ? null : { kind: "exact", text };
+export function code(value: Text): Code | null {
+  return value === null || value === undefined ? null : { kind: "code", code: value };
 }
 
 /** Null for neither name nor id. */
@@ -149,46 +149,45 @@ export interface Filter<Item> {
   readonly name: string;
   /** The item's values; it may have several, or none. */
   readonly valuesOf: (item: Item) => readonly string[];
-  /** What a flag may name too, such as an id. */
-  readonly idsOf?: (item: Item) => readonly string[];
 }
 
-/** Whether an item has a value that is asked for, for each filter that has any. */
-export function isWanted<Item>(
-  { filters }: Pick<View<Item>, "filters">,
-  item: Item,
-  asked: Readonly<Record<string, unknown>>,
-): boolean {
-  return filters.every(({ name, valuesOf, idsOf }) => {
-    const wanted = asked[name];
-    if (wanted === undefined) return true;
-    return [...valuesOf(item), ...(idsOf?.(item) ?? [])].some((value) => [wanted].flat().includes(value));
-  });
+/** `not ready` for `not_ready`. */
+export function inWords(name: string): string {
+  return name.replaceAll("_", " ");
 }
 
-/** What a list is sorted by in a column; null comes last. */
-export function sortKeyOf<Item>({ show, sortKey }: Column<Item>, item: Item): string | number | null {
-  if (sortKey !== undefined) return sortKey(item);
-  const value = show(item);
-  if (value === null || typeof value !== "object") return value === "" ? null : value;
-  switch (value.kind) {
+/** A value as plain text, for files, searches and comparisons: times in ISO 8601, digests whole. */
+export function plainText(shown: Shown): string {
+  if (shown === null) return "";
+  if (typeof shown !== "object") return String(shown);
+  switch (shown.kind) {
     case "past":
     case "future":
-      return Date.parse(value.at);
-    case "digest":
-      return value.digest;
+      return shown.at;
     case "state":
-      return value.state;
+      return inWords(shown.state);
+    case "digest":
+      return shown.digest;
     case "labels":
-      return JSON.stringify(value.labels);
+      return Object.entries(shown.labels)
+        .map(([name, value]) => `${name}=${value}`)
+        .join(" ");
+    case "code":
+      return shown.code;
     case "sentence":
-    case "exact":
-      return value.text;
+      return shown.text;
     case "reference":
-      return value.name;
+      return shown.name;
     case "counts":
-      return value.total === 0 ? 1 : value.ready / value.total;
+      return `${shown.ready}/${shown.total}`;
   }
+}
+
+/** What a list sorts an item by, with this column; null comes last. */
+export function sortKeyOf<Item>({ show, sortKey }: Column<Item>, item: Item): string | number | null {
+  if (sortKey !== undefined) return sortKey(item);
+  const shown = show(item);
+  return typeof shown === "number" ? shown : plainText(shown) || null;
 }
 
 /** `1 robot`, `1,204 robots`. */

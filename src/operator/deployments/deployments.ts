@@ -13,7 +13,7 @@ import {
   retirementConsequences,
 } from "../../views/deployments.ts";
 import { ENDPOINT_COLUMNS } from "../../views/models.ts";
-import { isWanted, toneOf } from "../../views/view.ts";
+import { toneOf } from "../../views/view.ts";
 import { flagPlaces } from "../body.ts";
 import { makeChange } from "../change.ts";
 import { command, type OperatorRow } from "../command.ts";
@@ -22,7 +22,7 @@ import { find, type Resource } from "../find.ts";
 import { CHANGE, choice, type Given, LIST, onOff, text, texts, waiting } from "../flags.ts";
 import { itemsIn, keepListed } from "../lists/listed.ts";
 import { showFacts, showList } from "../lists/show-list.ts";
-import { factTexts, showColumns, tableOf, toned } from "../lists/shown.ts";
+import { factTexts, isWanted, showColumns, tableOf, toned } from "../lists/shown.ts";
 import { refuseUsage } from "../refuse.ts";
 import { type Answer, listIfOffered, type Service } from "../service.ts";
 import { type Ended, type Look, type Waited, waitUntilEnded } from "../wait.ts";
@@ -63,7 +63,7 @@ export const deploymentCommands: readonly OperatorRow[] = [
       const result = await (isPastWanted ? listDeployments(service) : listCurrentDeployments(service));
       const view = { ...tableOf(DEPLOYMENTS, SHOWN, service.terminal), empty: emptyText(flags) };
       if (result.kind !== "ok") return showList(service, result, view);
-      const isShown = (each: DeploymentView) => (isPastWanted || isCurrent(each)) && isWanted(DEPLOYMENTS, each, flags);
+      const isShown = (each: DeploymentView) => (isPastWanted || isCurrent(each)) && isAsked(each, flags);
       return showList(service, { ...result, value: keepListed(result.value, isShown) }, view);
     },
   }),
@@ -202,6 +202,16 @@ function endOf(deployment: DeploymentView): Ended | null {
     default:
       return null;
   }
+}
+
+/** A robot and a model may be given by their ids, too. */
+function isAsked(deployment: DeploymentView, { robot, model, region, status }: Given<typeof LISTED>): boolean {
+  const { robot: name, robot_id: robotId, model: slug, subject_id: checkpointId } = deployment;
+  return (
+    (robot === undefined || robot.some((each) => each === name || each === robotId)) &&
+    (model === undefined || model === slug || model === checkpointId) &&
+    isWanted(DEPLOYMENTS.filters, { region, status }, deployment)
+  );
 }
 
 function emptyText({ robot, model, region, status, all }: Given<typeof LISTED>): string {

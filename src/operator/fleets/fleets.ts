@@ -16,7 +16,6 @@ import {
   updateConsequences,
   updateOutcome,
 } from "../../views/fleets.ts";
-import { isWanted } from "../../views/view.ts";
 import { flagPlaces } from "../body.ts";
 import { makeChange } from "../change.ts";
 import { command, type OperatorRow } from "../command.ts";
@@ -24,7 +23,7 @@ import { find, type Resource } from "../find.ts";
 import { CHANGE, choice, type Given, LIST, text, waiting } from "../flags.ts";
 import { keepListed, mapListed } from "../lists/listed.ts";
 import { showList } from "../lists/show-list.ts";
-import { inOrderOf, tableOf } from "../lists/shown.ts";
+import { compareBy, isWanted, tableOf } from "../lists/shown.ts";
 import { refuse } from "../refuse.ts";
 import { callIfOffered, listIfOffered, NOTHING_LISTED, type Service } from "../service.ts";
 import type { Now } from "../times.ts";
@@ -149,8 +148,9 @@ async function listFleets(service: Service, flags: Given<typeof LISTED>): Promis
     : NOTHING_LISTED;
   if (known.kind !== "ok") return service.failed(known);
   const rows = mapListed(result.value, fleetRowWith(known.value));
-  const wanted = keepListed(rows, (row) => isWanted(FLEETS, row, { status, model }));
-  const compare = inOrderOf(FLEETS, sort);
+  const wanted = keepListed(rows, (row) => isWanted(FLEETS.filters, { status, model }, row));
+  const column = FLEETS.columns.find(({ name }) => name === sort);
+  const compare = column === undefined ? () => 0 : compareBy(column);
   const records = wanted.records.toSorted((left, right) => compare(left.value, right.value));
   return showList(service, { ...result, value: { ...wanted, records } }, view);
 }

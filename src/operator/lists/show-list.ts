@@ -10,8 +10,8 @@ import { documentOf, itemsIn, type Listed } from "./listed.ts";
 /** How a list is shown as a table. */
 export interface ListView<Item> {
   readonly headers: readonly string[];
-  /** Headers of columns that are shown only where `--columns` names them. */
-  readonly asked?: readonly string[];
+  /** Headers of the columns that are shown unless `--columns` names others; all by default. */
+  readonly usual?: readonly string[];
   /** Headers of columns whose text may be cut. */
   readonly prose?: readonly string[];
   /** Headers of columns that a narrow terminal leaves out, the last first. */
@@ -57,19 +57,15 @@ export function showRows<Item>(
       return;
     }
     const now = service.now();
-    const chosen = named.length > 0 ? named : headers.filter((header) => view.asked?.includes(header) !== true);
-    const indexes = chosen.map((name) => headers.indexOf(name));
-    const rows = items.map((item) => row(item, now)).map((cells) => indexes.map((index) => cells[index] ?? ""));
-    if (named.length > 0) {
+    const isNamed = named.length > 0;
+    const shown = isNamed ? named : (view.usual ?? headers);
+    const indexes = shown.map((name) => headers.indexOf(name));
+    const rows = items.map((item) => {
+      const cells = row(item, now);
       // Scripts rely on the number of columns: each named one is shown, and an empty cell has a dash.
-      terminal.table(
-        named,
-        rows.map((cells) => cells.map((cell) => cell || "-")),
-        prose,
-      );
-      return;
-    }
-    const hidden = terminal.table(chosen, rows, prose, view.spare);
+      return indexes.map((index) => cells[index] || (isNamed ? "-" : ""));
+    });
+    const hidden = terminal.table(shown, rows, prose, isNamed ? [] : view.spare);
     const unnamed = hidden.filter((header) => header !== below?.column);
     noteHidden(unnamed, "--columns shows them", terminal);
     if (below !== undefined && hidden.includes(below.column)) below.show(items, now);

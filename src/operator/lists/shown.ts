@@ -4,13 +4,16 @@ import {
   type Column,
   countsText,
   type Fact,
+  type Filter,
+  inWords,
+  plainText,
   type Shown,
   sortKeyOf,
   type Tone,
   toneOf,
   type View,
 } from "../../views/view.ts";
-import { shortDigest, labelsText } from "../robots/words.ts";
+import { shortDigest } from "../robots/words.ts";
 import { type Now, timeAgo, timeUntil, withRelativeTimes } from "../times.ts";
 import { compareNames, DOCUMENT_REMEDY, type ListView, noteHidden } from "./show-list.ts";
 
@@ -23,8 +26,7 @@ interface ShownOptions {
 
 /** A value as text; "" for nothing. */
 export function shownText(shown: Shown, now: Now, { isInList = false, terminal }: ShownOptions = {}): string {
-  if (shown === null) return "";
-  if (typeof shown !== "object") return String(shown);
+  if (shown === null || typeof shown !== "object") return plainText(shown);
   switch (shown.kind) {
     case "past":
       return timeAgo(shown.at, now);
@@ -33,22 +35,20 @@ export function shownText(shown: Shown, now: Now, { isInList = false, terminal }
     case "digest":
       return isInList ? shortDigest(shown.digest) : shown.digest;
     case "labels":
-      return labelsText(shown);
+    case "code":
+      return plainText(shown);
     case "state": {
       const { state, since = null, reason = null, tone = toneOf(state) } = shown;
-      const word =
-        terminal === undefined ? state.replaceAll("_", " ") : toned(state.replaceAll("_", " "), tone, terminal);
+      const word = terminal === undefined ? inWords(state) : toned(inWords(state), tone, terminal);
       if (reason !== null && !isInList) return `${word}: ${reason}`;
       return since === null ? word : `${word}, ${timeAgo(since, now)}`;
     }
     case "sentence":
       return withRelativeTimes(shown.text, now);
-    case "exact":
-      return shown.text;
     case "reference":
       return isInList || shown.id === "" || shown.id === shown.name ? shown.name : `${shown.name} (${shown.id})`;
     case "counts":
-      return isInList ? `${shown.ready}/${shown.total}` : countsText(shown);
+      return isInList ? plainText(shown) : countsText(shown);
   }
 }
 
@@ -69,20 +69,20 @@ export function toned(text: string, tone: Tone, terminal: Terminal): string {
 /**
  * The table of a list.
  *
- * @param chosen the names of the columns to show unless `--columns` names others; all without "asked" by default.
+ * @param usual the names of the columns to show unless `--columns` names others; all without "asked" by default.
  * @param terminal for colours; none without it.
  */
 export function tableOf<Item>(
   { columns, empty }: Pick<View<Item>, "columns" | "empty">,
-  chosen?: readonly string[],
+  usual?: readonly string[],
   terminal?: Terminal,
 ): ListView<Item> {
-  const namesOf = (some: readonly Column<Item>[]) => some.map(({ name }) => name);
-  const namesFrom = (screen: Column<Item>["from"]) => namesOf(columns.filter(({ from }) => from === screen));
+  const namesFrom = (screen: Column<Item>["from"]) =>
+    columns.filter(({ from }) => from === screen).map(({ name }) => name);
   return {
-    headers: namesOf(columns),
-    asked: namesOf(columns.filter(({ name, from }) => !(chosen?.includes(name) ?? from !== "asked"))),
-    prose: namesOf(columns.filter(({ weight = 1 }) => weight > 1)),
+    headers: columns.map(({ name }) => name),
+    usual: usual ?? columns.filter(({ from }) => from !== "asked").map(({ name }) => name),
+    prose: columns.filter(({ weight = 1 }) => weight > 1).map(({ name }) => name),
     spare: [...namesFrom("medium"), ...namesFrom("wide")],
     row: (item, now) => columns.map(({ show }) => shownText(show(item), now, { isInList: true, terminal })),
     empty: `${empty}.`,
@@ -109,14 +109,23 @@ export function factTexts(
   return facts.map(([name, value]) => [name, shownText(value, now, { terminal })]);
 }
 
-/** In the order of a column: names as people order them, nothing last. */
-export function inOrderOf<Item>({ columns }: Pick<View<Item>, "columns">, name: string | undefined) {
-  const column = columns.find((each) => each.name === name);
-  return (left: Item, right: Item): number => {
-    if (column === undefined) return 0;
-    const [first, second] = [sortKeyOf(column, left), sortKeyOf(column, right)];
-    if (first === null || second === null) return Number(first === null) - Number(second === null);
-    if (typeof first === "number" && typeof second === "number") return first - second;
-    return compareNames(String(first), String(second));
+/** The values that filters are to have, by their names. */
+type Wanted = Readonly<Record<string, string | undefined>>;
+
+export function isWanted<Item>(filters: readonly Filter<Item>[], wanted: Wanted, item: Item): boolean {
+  return filters.every(({ name, valuesOf }) => {
+    const value = wanted[name];
+    return value === undefined || valuesOf(item).includes(value);
+  });
+}
+
+/** Compares by a column: numbers in names by their value, nothing last. */
+export function compareBy<Item>(column: Column<Item>): (left: Item, right: Item) => number {
+  return (left, right) => {
+    const [one, other] = [sortKeyOf(column, left), sortKeyOf(column, right)];
+    if (one === null || other === null) return Number(one === null) - Number(other === null);
+    return typeof one === "number" && typeof other === "number"
+      ? one - other
+      : compareNames(String(one), String(other));
   };
 }

@@ -56,8 +56,14 @@ export function Shown({ value, isInList = false }: { readonly value: Value; read
       );
     case "sentence":
       return <Sentence text={value.text} />;
-    case "exact":
-      return <CopyableText text={value.text} what="text" />;
+    case "code":
+      return isInList ? (
+        <span class="mono cut" title={value.code}>
+          {value.code}
+        </span>
+      ) : (
+        <CopyableText text={value.code} what="text" />
+      );
     case "reference": {
       const { to, name, id } = value;
       if (isInList) return <span title={id}>{name}</span>;
