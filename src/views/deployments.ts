@@ -2,7 +2,7 @@
 import type { DeploymentView } from "../api/deployments.ts";
 import type { EndpointView } from "../api/endpoints.ts";
 import { shortDuration } from "../platform/text/relative-time.ts";
-import { code, past, reference, type State, type View } from "./view.ts";
+import { exact, past, reference, type State, type View } from "./view.ts";
 
 export const DEPLOYMENTS: View<DeploymentView> = {
   noun: "deployment",
@@ -24,14 +24,14 @@ export const DEPLOYMENTS: View<DeploymentView> = {
     { name: "region", valuesOf: ({ region }) => given(region) },
   ],
   factsOf: (deployment) => [
-    ["deployment", code(deployment.id)],
+    ["deployment", exact(deployment.id)],
     ["status", stateOf(deployment)],
     ["reason", currentFailure(deployment)?.what ?? null],
     ["remedy", currentFailure(deployment)?.remedy ?? null],
     ["robot", reference("robot", deployment.robot, deployment.robot_id)],
     ["model", reference("model", deployment.model, deployment.subject_id)],
     ["region", deployment.region ?? null],
-    ["endpoint", code(deployment.endpoint_url)],
+    ["endpoint", exact(deployment.endpoint_url)],
     ["generation", deployment.active_generation_id ?? null],
     ["created", past(deployment.created_at)],
     ["active", past(deployment.activated_at)],

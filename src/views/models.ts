@@ -1,7 +1,7 @@
 /** What operators see of models: their checkpoints, what these need of a robot, and the health of their endpoints. */
 import type { EndpointView } from "../api/endpoints.ts";
 import type { ModelView } from "../api/models.ts";
-import { type Column, code, type Fact, past, type State, type View } from "./view.ts";
+import { type Column, exact, type Fact, past, type State, type View } from "./view.ts";
 
 /** A model with its endpoints; null where their health is not known. */
 export interface OfferedModel {
@@ -33,7 +33,7 @@ export const MODELS: View<OfferedModel> = {
     { name: "region", valuesOf: ({ model }) => regionsOf(model) },
   ],
   factsOf: ({ model }) => [
-    ["model", code(model.slug)],
+    ["model", exact(model.slug)],
     ["name", model.display_name ?? null],
     ["vendor", model.vendor ?? null],
     ["type", model.model_type ?? null],

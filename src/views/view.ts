@@ -5,7 +5,7 @@
  */
 
 /** A value to show. Texts may hold anything that a client sent: the front ends make them harmless. Null and "" are nothing. */
-export type Shown = string | number | null | Time | State | Digest | Labels | Code | Sentence | Reference | Counts;
+export type Shown = string | number | null | Time | State | Digest | Labels | Exact | Sentence | Reference | Counts;
 
 /** A time in ISO 8601: when something happened, or when it ends or begins. */
 export interface Time {
@@ -76,10 +76,10 @@ export interface Sentence {
   readonly text: string;
 }
 
-/** An id, a key or an address, which people compare and copy. */
-export interface Code {
-  readonly kind: "code";
-  readonly code: string;
+/** A text that is copied as it is: an id, a URL. */
+export interface Exact {
+  readonly kind: "exact";
+  readonly text: string;
 }
 
 /** Another resource, by its name. */
@@ -118,8 +118,8 @@ export function future(at: Text): Time | null {
   return at === null || at === undefined ? null : { kind: "future", at };
 }
 
-export function code(value: Text): Code | null {
-  return value === null || value === undefined ? null : { kind: "code", code: value };
+export function exact(text: Text): Exact | null {
+  return text === null || text === undefined ? null : { kind: "exact", text };
 }
 
 /** Null for neither name nor id. */
@@ -148,7 +148,7 @@ export interface Column<Item> {
 export interface Filter<Item> {
   readonly name: string;
   /** The item's values; it may have several, or none. */
-  readonly valuesOf: (item: Item) => readonly string[];
+  readonly valuesOf: (item: Item, nowMs: number) => readonly string[];
 }
 
 /** `not ready` for `not_ready`. */
@@ -172,8 +172,7 @@ export function plainText(shown: Shown): string {
       return Object.entries(shown.labels)
         .map(([name, value]) => `${name}=${value}`)
         .join(" ");
-    case "code":
-      return shown.code;
+    case "exact":
     case "sentence":
       return shown.text;
     case "reference":
@@ -183,7 +182,20 @@ export function plainText(shown: Shown): string {
   }
 }
 
-/** What a list sorts an item by, with this column; null comes last. */
+/** Whether an item has a value that is asked for, for each filter that has any. */
+export function isWanted<Item>(
+  { filters }: Pick<View<Item>, "filters">,
+  item: Item,
+  asked: Readonly<Record<string, unknown>>,
+  nowMs: number,
+): boolean {
+  return filters.every(({ name, valuesOf }) => {
+    const wanted = asked[name];
+    return wanted === undefined || valuesOf(item, nowMs).some((value) => value === wanted);
+  });
+}
+
+/** What a list is sorted by in a column; null comes last. */
 export function sortKeyOf<Item>({ show, sortKey }: Column<Item>, item: Item): string | number | null {
   if (sortKey !== undefined) return sortKey(item);
   const shown = show(item);

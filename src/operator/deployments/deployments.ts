@@ -13,7 +13,7 @@ import {
   retirementConsequences,
 } from "../../views/deployments.ts";
 import { ENDPOINT_COLUMNS } from "../../views/models.ts";
-import { toneOf } from "../../views/view.ts";
+import { isWanted, toneOf } from "../../views/view.ts";
 import { flagPlaces } from "../body.ts";
 import { makeChange } from "../change.ts";
 import { command, type OperatorRow } from "../command.ts";
@@ -22,7 +22,7 @@ import { find, type Resource } from "../find.ts";
 import { CHANGE, choice, type Given, LIST, onOff, text, texts, waiting } from "../flags.ts";
 import { itemsIn, keepListed } from "../lists/listed.ts";
 import { showFacts, showList } from "../lists/show-list.ts";
-import { factTexts, isWanted, showColumns, tableOf, toned } from "../lists/shown.ts";
+import { factTexts, showColumns, tableOf, toned } from "../lists/shown.ts";
 import { refuseUsage } from "../refuse.ts";
 import { type Answer, listIfOffered, type Service } from "../service.ts";
 import { type Ended, type Look, type Waited, waitUntilEnded } from "../wait.ts";
@@ -63,7 +63,8 @@ export const deploymentCommands: readonly OperatorRow[] = [
       const result = await (isPastWanted ? listDeployments(service) : listCurrentDeployments(service));
       const view = { ...tableOf(DEPLOYMENTS, SHOWN, service.terminal), empty: emptyText(flags) };
       if (result.kind !== "ok") return showList(service, result, view);
-      const isShown = (each: DeploymentView) => (isPastWanted || isCurrent(each)) && isAsked(each, flags);
+      const isShown = (each: DeploymentView) =>
+        (isPastWanted || isCurrent(each)) && isAsked(each, flags, service.now().ms);
       return showList(service, { ...result, value: keepListed(result.value, isShown) }, view);
     },
   }),
@@ -205,12 +206,12 @@ function endOf(deployment: DeploymentView): Ended | null {
 }
 
 /** A robot and a model may be given by their ids, too. */
-function isAsked(deployment: DeploymentView, { robot, model, region, status }: Given<typeof LISTED>): boolean {
+function isAsked(deployment: DeploymentView, { robot, model, region, status }: Given<typeof LISTED>, nowMs: number) {
   const { robot: name, robot_id: robotId, model: slug, subject_id: checkpointId } = deployment;
   return (
     (robot === undefined || robot.some((each) => each === name || each === robotId)) &&
     (model === undefined || model === slug || model === checkpointId) &&
-    isWanted(DEPLOYMENTS.filters, { region, status }, deployment)
+    isWanted(DEPLOYMENTS, deployment, { region, status }, nowMs)
   );
 }
 

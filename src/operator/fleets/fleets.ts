@@ -16,6 +16,7 @@ import {
   updateConsequences,
   updateOutcome,
 } from "../../views/fleets.ts";
+import { isWanted } from "../../views/view.ts";
 import { flagPlaces } from "../body.ts";
 import { makeChange } from "../change.ts";
 import { command, type OperatorRow } from "../command.ts";
@@ -23,7 +24,7 @@ import { find, type Resource } from "../find.ts";
 import { CHANGE, choice, type Given, LIST, text, waiting } from "../flags.ts";
 import { keepListed, mapListed } from "../lists/listed.ts";
 import { showList } from "../lists/show-list.ts";
-import { compareBy, isWanted, tableOf } from "../lists/shown.ts";
+import { inOrderOf, tableOf } from "../lists/shown.ts";
 import { refuse } from "../refuse.ts";
 import { callIfOffered, listIfOffered, NOTHING_LISTED, type Service } from "../service.ts";
 import type { Now } from "../times.ts";
@@ -148,9 +149,8 @@ async function listFleets(service: Service, flags: Given<typeof LISTED>): Promis
     : NOTHING_LISTED;
   if (known.kind !== "ok") return service.failed(known);
   const rows = mapListed(result.value, fleetRowWith(known.value));
-  const wanted = keepListed(rows, (row) => isWanted(FLEETS.filters, { status, model }, row));
-  const column = FLEETS.columns.find(({ name }) => name === sort);
-  const compare = column === undefined ? () => 0 : compareBy(column);
+  const wanted = keepListed(rows, (row) => isWanted(FLEETS, row, { status, model }, service.now().ms));
+  const compare = inOrderOf(FLEETS, sort);
   const records = wanted.records.toSorted((left, right) => compare(left.value, right.value));
   return showList(service, { ...result, value: { ...wanted, records } }, view);
 }

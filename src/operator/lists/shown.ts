@@ -4,7 +4,6 @@ import {
   type Column,
   countsText,
   type Fact,
-  type Filter,
   inWords,
   plainText,
   type Shown,
@@ -35,7 +34,7 @@ export function shownText(shown: Shown, now: Now, { isInList = false, terminal }
     case "digest":
       return isInList ? shortDigest(shown.digest) : shown.digest;
     case "labels":
-    case "code":
+    case "exact":
       return plainText(shown);
     case "state": {
       const { state, since = null, reason = null, tone = toneOf(state) } = shown;
@@ -109,23 +108,14 @@ export function factTexts(
   return facts.map(([name, value]) => [name, shownText(value, now, { terminal })]);
 }
 
-/** The values that filters are to have, by their names. */
-type Wanted = Readonly<Record<string, string | undefined>>;
-
-export function isWanted<Item>(filters: readonly Filter<Item>[], wanted: Wanted, item: Item): boolean {
-  return filters.every(({ name, valuesOf }) => {
-    const value = wanted[name];
-    return value === undefined || valuesOf(item).includes(value);
-  });
-}
-
-/** Compares by a column: numbers in names by their value, nothing last. */
-export function compareBy<Item>(column: Column<Item>): (left: Item, right: Item) => number {
-  return (left, right) => {
-    const [one, other] = [sortKeyOf(column, left), sortKeyOf(column, right)];
-    if (one === null || other === null) return Number(one === null) - Number(other === null);
-    return typeof one === "number" && typeof other === "number"
-      ? one - other
-      : compareNames(String(one), String(other));
+/** In the order of a column: names as people order them, nothing last. */
+export function inOrderOf<Item>({ columns }: Pick<View<Item>, "columns">, name: string | undefined) {
+  const column = columns.find((each) => each.name === name);
+  return (left: Item, right: Item): number => {
+    if (column === undefined) return 0;
+    const [first, second] = [sortKeyOf(column, left), sortKeyOf(column, right)];
+    if (first === null || second === null) return Number(first === null) - Number(second === null);
+    if (typeof first === "number" && typeof second === "number") return first - second;
+    return compareNames(String(first), String(second));
   };
 }

@@ -3,12 +3,13 @@ import type { EndpointView } from "../../api/endpoints.ts";
 import type { ModelView } from "../../api/models.ts";
 import type { ExitCode, Terminal } from "../../platform/terminal.ts";
 import { checkpointFacts, ENDPOINT_COLUMNS, HEALTHS, MODELS, offeredModel } from "../../views/models.ts";
+import { isWanted } from "../../views/view.ts";
 import { command, type OperatorRow } from "../command.ts";
 import { find, type Resource } from "../find.ts";
 import { choice, type Given, LIST, text } from "../flags.ts";
 import { keepListed, mapListed } from "../lists/listed.ts";
 import { showFacts, showList } from "../lists/show-list.ts";
-import { factTexts, isWanted, showColumns, tableOf } from "../lists/shown.ts";
+import { factTexts, showColumns, tableOf } from "../lists/shown.ts";
 import { listIfOffered, NOTHING_LISTED, type Service } from "../service.ts";
 import type { Now } from "../times.ts";
 
@@ -64,7 +65,7 @@ async function listModels(service: Service, flags: Given<typeof LISTED>): Promis
   const offered = mapListed(result.value, offeredModel(endpoints.value));
   return showList(
     service,
-    { ...result, value: keepListed(offered, (each) => isWanted(MODELS.filters, flags, each)) },
+    { ...result, value: keepListed(offered, (each) => isWanted(MODELS, each, flags, service.now().ms)) },
     view,
   );
 }

@@ -7,7 +7,6 @@ import type {
   PreviewedRobot,
 } from "../../../src/api/fleet-details.ts";
 import type { FleetView } from "../../../src/api/fleets.ts";
-import { isWanted } from "../../../src/operator/lists/shown.ts";
 import {
   earlierGeneration,
   fitGroups,
@@ -26,7 +25,7 @@ import {
   updateConsequences,
   updateOutcome,
 } from "../../../src/views/fleets.ts";
-import { type Column, counted, countsText, sortKeyOf } from "../../../src/views/view.ts";
+import { type Column, counted, countsText, isWanted, sortKeyOf } from "../../../src/views/view.ts";
 
 const DEAD =
   "The endpoint of m in us has been unhealthy since 2026-11-22T09:30:05.120Z: status 503; 2 of 2 robots wait.";
@@ -63,8 +62,8 @@ describe("rows", () => {
   ] as const)("fleetState: %s with needs %j → %s", (status, needs, state) => {
     const row = fleetRow(fleet({ status }), needsOf({ needs: [...needs] }));
     expect(fleetState(row)).toBe(state);
-    expect(isWanted(FLEETS.filters, { status: state, model: "pi0.5" }, row)).toBe(true);
-    expect(isWanted(FLEETS.filters, { status: "blocked" }, row)).toBe(false);
+    expect(isWanted(FLEETS, row, { status: state, model: "pi0.5" }, 0)).toBe(true);
+    expect(isWanted(FLEETS, row, { status: "blocked" }, 0)).toBe(false);
   });
 
   it("sorted by status: blocked fleets come first, fleets that need no attention last", () => {

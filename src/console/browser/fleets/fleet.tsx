@@ -20,7 +20,7 @@ import {
   windowState,
 } from "../../../views/fleets.ts";
 import { ENDPOINT_COLUMNS } from "../../../views/models.ts";
-import { code, toneOf } from "../../../views/view.ts";
+import { exact, toneOf } from "../../../views/view.ts";
 import { useModels, useSubjectField } from "../models/catalog.tsx";
 import { DialogButton } from "../parts/form/dialog-button.tsx";
 import { entered } from "../parts/form/fields.tsx";
@@ -61,7 +61,7 @@ export function Fleet({ name: id }: PageParameters) {
         <>
           <State row={rowOf(value)} />
           <Section title="Facts">
-            <ShownFacts facts={[...FLEETS.factsOf(rowOf(value)), ["id", code(value.id)]]} />
+            <ShownFacts facts={[...FLEETS.factsOf(rowOf(value)), ["id", exact(value.id)]]} />
           </Section>
           <Section title="Members" note="Fixed until they are reconciled">
             <Loaded data={details} what="the members of this fleet" lines={5}>

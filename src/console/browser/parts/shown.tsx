@@ -7,10 +7,12 @@ import {
   type Counts,
   type Fact,
   type Filter as ViewFilter,
+  inWords,
   type Shown as Value,
   sortKeyOf,
   toneOf,
 } from "../../../views/view.ts";
+import { serviceNow } from "../data/request.ts";
 import { robotPath } from "../robots/data.ts";
 import { modelPath } from "../router.ts";
 import { CopyableText, DigestChip } from "./copy-button.tsx";
@@ -23,7 +25,7 @@ import { StatusBadge } from "./status-badge.tsx";
 import type { Column } from "./table/columns.tsx";
 import type { Filter } from "./table/filter-bar.tsx";
 import { SmallTable } from "./table/table.tsx";
-import { capitalized, number, withSpaces } from "./text.ts";
+import { capitalized, number } from "./text.ts";
 
 export function Shown({ value, isInList = false }: { readonly value: Value; readonly isInList?: boolean }) {
   if (value === null || value === "") return <None />;
@@ -56,13 +58,13 @@ export function Shown({ value, isInList = false }: { readonly value: Value; read
       );
     case "sentence":
       return <Sentence text={value.text} />;
-    case "code":
+    case "exact":
       return isInList ? (
-        <span class="mono cut" title={value.code}>
-          {value.code}
+        <span class="mono cut" title={value.text}>
+          {value.text}
         </span>
       ) : (
-        <CopyableText text={value.code} what="text" />
+        <CopyableText text={value.text} what="text" />
       );
     case "reference": {
       const { to, name, id } = value;
@@ -159,5 +161,10 @@ export function columnsOf<Row>(
 }
 
 export function filtersOf<Row>(filters: readonly ViewFilter<Row>[]): readonly Filter<Row>[] {
-  return filters.map(({ name, valuesOf }) => ({ id: name, label: capitalized(name), valuesOf, wordOf: withSpaces }));
+  return filters.map(({ name, valuesOf }) => ({
+    id: name,
+    label: capitalized(name),
+    valuesOf: (row) => valuesOf(row, serviceNow()),
+    wordOf: inWords,
+  }));
 }
