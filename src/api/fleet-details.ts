@@ -45,6 +45,7 @@ export const fleetGenerationViewSchema = z
   .object({
     generation_id: z.string(),
     subject: z.string(),
+    checkpoint_id: z.string().describe("What the subject referred to when the generation was requested."),
     status: z
       .string()
       .describe(

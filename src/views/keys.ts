@@ -1,6 +1,5 @@
 /** What operators see of API keys: their list, what a revocation ends, and how long a new one works. */
 import type { ApiKeyView } from "../api/keys.ts";
-import { groupBy } from "../api/words/group-by.ts";
 import { future, type Listing, past } from "./view.ts";
 
 export type KeyState = "active" | "expired" | "revoked";
@@ -98,7 +97,7 @@ export function labelOf(key: ApiKeyView): string {
 
 /** Active keys that end with this one: the keys created with it, the keys created with those, and so on. */
 export function keysEndingWith({ id }: ApiKeyView, keys: readonly ApiKeyView[], nowMs: number): readonly ApiKeyView[] {
-  const children = groupBy(keys, ({ parent_id: parentId }) => parentId ?? null);
+  const children = Map.groupBy(keys, ({ parent_id: parentId }) => parentId ?? null);
   const found: ApiKeyView[] = [];
   const seen = new Set([id]);
   for (const parent of seen) {

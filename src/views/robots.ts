@@ -3,7 +3,7 @@ import type { DeploymentView } from "../api/deployments.ts";
 import type { RegistrationRecord, RegistrationSummary, RegistrationView } from "../api/registrations.ts";
 import { eachOf, ROBOT_TEXT_NAMES } from "../api/robot-texts.ts";
 import type { IdentifiedRobotView, RobotPresence } from "../api/robot-views.ts";
-import { failureOf } from "../api/words/deployment-failures.ts";
+import { failureOf } from "./deployments.ts";
 import {
   type Column,
   digest,

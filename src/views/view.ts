@@ -9,7 +9,20 @@ import { csvLine } from "../platform/text/csv.ts";
  * A value to show. Texts may hold anything that a client sent: the front ends make them harmless. Null and "" are nothing; undefined is not
  * known yet.
  */
-export type Shown = string | number | null | undefined | Time | State | Digest | Labels | Exact | Links;
+export type Shown =
+  | string
+  | number
+  | null
+  | undefined
+  | Time
+  | State
+  | Digest
+  | Labels
+  | Exact
+  | Links
+  | Sentence
+  | Reference
+  | Counts;
 
 /** A time in ISO 8601: when something happened, or when it ends or begins. */
 export interface Time {
@@ -25,6 +38,43 @@ export interface State {
   readonly since?: string | null;
   /** Why, as a sentence. */
   readonly reason?: string | null;
+  /** How urgent it is, where the words alone do not say. */
+  readonly tone?: Tone;
+}
+
+/** How urgent a state is. */
+export type Tone = "ready" | "active" | "preparing" | "waiting" | "degraded" | "blocked";
+
+/** The states of robots and their computers, of fleets, their members and generations, deployments, endpoints and webhooks. */
+const TONES: Readonly<Record<string, Tone>> = {
+  ready: "ready",
+  healthy: "ready",
+  online: "ready",
+  works: "ready",
+  active: "active",
+  preparing: "preparing",
+  waiting: "waiting",
+  retired: "waiting",
+  superseded: "waiting",
+  unknown: "waiting",
+  offline: "degraded",
+  not_ready: "degraded",
+  not_monitored: "waiting",
+  contested: "degraded",
+  failing: "degraded",
+  frozen: "blocked",
+  revoked: "waiting",
+  expired: "waiting",
+  stuck: "degraded",
+  degraded: "degraded",
+  blocked: "blocked",
+  failed: "blocked",
+  unhealthy: "blocked",
+};
+
+/** A newer service may send states that this program does not know. */
+export function toneOf(state: string): Tone {
+  return TONES[state] ?? "waiting";
 }
 
 /** A digest: `sha256:` and 64 hexadecimal digits. */
@@ -36,6 +86,12 @@ export interface Digest {
 export interface Labels {
   readonly kind: "labels";
   readonly labels: Readonly<Record<string, string>>;
+}
+
+/** A sentence of the service, which may hold times in ISO 8601. */
+export interface Sentence {
+  readonly kind: "sentence";
+  readonly text: string;
 }
 
 /** A text that is copied as it is: an id, a URL. */
@@ -50,6 +106,30 @@ export interface Links {
   readonly links: readonly { readonly text: string; /** Of the console. */ readonly path: string }[];
 }
 
+/** Another resource, by its name. */
+export interface Reference {
+  readonly kind: "reference";
+  readonly to: "robot" | "model";
+  readonly name: string;
+  /** That, or what it stands for: of a model the checkpoint; "" for none. */
+  readonly id: string;
+}
+
+/** How many of them are in each state. */
+export interface Counts {
+  readonly kind: "counts";
+  readonly noun: string;
+  readonly counts: readonly Count[];
+  /** How many are as they should be. */
+  readonly ready: number;
+  readonly total: number;
+}
+
+export interface Count {
+  readonly word: string;
+  readonly count: number;
+}
+
 type Text = string | null | undefined;
 
 /** When something happened. */
@@ -62,12 +142,18 @@ export function future(at: Text): Time | null {
   return at === null || at === undefined ? null : { kind: "future", at };
 }
 
-export function digest(value: Text): Digest | null {
-  return value === null || value === undefined ? null : { kind: "digest", digest: value };
-}
-
 export function exact(text: Text): Exact | null {
   return text === null || text === undefined ? null : { kind: "exact", text };
+}
+
+/** Null for neither name nor id. */
+export function reference(to: Reference["to"], name: Text, id: Text): Reference | null {
+  const known = name ?? id ?? "";
+  return known === "" ? null : { kind: "reference", to, name: known, id: id ?? "" };
+}
+
+export function digest(value: Text): Digest | null {
+  return value === null || value === undefined ? null : { kind: "digest", digest: value };
 }
 
 /** `cell=4`, as a filter by label has it. */
@@ -95,7 +181,12 @@ export function plainText(shown: Shown): string {
     case "labels":
       return labelTexts(shown.labels).join(" ");
     case "exact":
+    case "sentence":
       return shown.text;
+    case "reference":
+      return shown.name;
+    case "counts":
+      return `${shown.ready}/${shown.total}`;
     case "links":
       return shown.links.map(({ text }) => text).join(", ");
   }
@@ -150,6 +241,22 @@ export function csvLines<Item>(columns: readonly Column<Item>[], items: readonly
   const cellOf = (shown: Shown) => (typeof shown === "number" ? shown : plainText(shown));
   const rows = items.map((item) => columns.map(({ show }) => cellOf(show(item))));
   return [columns.map(({ name }) => name), ...rows].map(csvLine);
+}
+
+/** `1 robot`, `1,204 robots`. */
+export function counted(count: number, noun: string): string {
+  return `${grouped(count)} ${count === 1 ? noun : `${noun}s`}`;
+}
+
+/** A whole number with thousands separators. */
+export function grouped(count: number): string {
+  return String(count).replaceAll(/\B(?=(?:\d{3})+$)/g, ",");
+}
+
+/** `3 ready, 1 blocked of 10`. */
+export function countsText({ counts, total, noun }: Counts): string {
+  if (counts.length === 0) return counted(total, noun);
+  return `${counts.map(({ word, count }) => `${count} ${word}`).join(", ")} of ${total}`;
 }
 
 /** One line of `show`, and of the page of the resource. Without a value it is left out. */

@@ -128,3 +128,7 @@ function addressOf({ path, query }: PageLocation): string {
 function readLocation(): PageLocation {
   return { path: location.pathname, query: new URLSearchParams(location.search) };
 }
+
+export function modelPath(slug: string): string {
+  return `/models/${encodeURIComponent(slug)}`;
+}

@@ -1,7 +1,19 @@
 import { beyondSpec, operations } from "../../api/api.ts";
 import { DEPLOYMENT_STATUSES, type DeploymentView } from "../../api/deployments.ts";
-import { failureOf } from "../../api/words/deployment-failures.ts";
-import { EXIT, type ExitCode, type Terminal } from "../../platform/terminal.ts";
+import type { CallResult } from "../../client/call-result.ts";
+import { EXIT, type ExitCode } from "../../platform/terminal.ts";
+import {
+  currentOn,
+  DEPLOYMENTS,
+  deploymentName,
+  failingEndpoint,
+  failureOf,
+  isCurrent,
+  replacementConsequence,
+  retirementConsequences,
+} from "../../views/deployments.ts";
+import { ENDPOINT_COLUMNS } from "../../views/models.ts";
+import { isWanted, toneOf } from "../../views/view.ts";
 import { flagPlaces } from "../body.ts";
 import { makeChange } from "../change.ts";
 import { command, type OperatorRow } from "../command.ts";
@@ -9,24 +21,16 @@ import { isUnknownOperation } from "../failure.ts";
 import { find, type Resource } from "../find.ts";
 import { CHANGE, choice, type Given, LIST, onOff, text, texts, waiting } from "../flags.ts";
 import { itemsIn, keepListed } from "../lists/listed.ts";
-import { type ListView, showFacts, showList } from "../lists/show-list.ts";
+import { showFacts, showList } from "../lists/show-list.ts";
+import { factTexts, showColumns, tableOf, toned } from "../lists/shown.ts";
 import { refuseUsage } from "../refuse.ts";
-import type { Answer, Service } from "../service.ts";
-import { type Now, timeAgo } from "../times.ts";
+import { type Answer, listIfOffered, type Service } from "../service.ts";
 import { type Ended, type Look, type Waited, waitUntilEnded } from "../wait.ts";
-import {
-  currentOn,
-  deploymentText,
-  fetchDeployment,
-  isCurrent,
-  listCurrentDeployments,
-  listDeployments,
-  statusText,
-} from "./find.ts";
 
 const LISTED = {
   robot: texts("<robot>", "only on this robot, by name or id; repeatable", { names: "robots" }),
   model: text("<model>", "only of this model", { names: "models" }),
+  region: text("<region>", "only in this region", { names: "regions" }),
   status: choice("<status>", "only with this status", DEPLOYMENT_STATUSES),
   all: onOff("include retired deployments"),
   ...LIST,
@@ -57,9 +61,11 @@ export const deploymentCommands: readonly OperatorRow[] = [
     async run(service, flags) {
       const isPastWanted = flags.all === true || flags.status === "retired";
       const result = await (isPastWanted ? listDeployments(service) : listCurrentDeployments(service));
-      const view = deploymentsView(service.terminal, flags);
+      const view = { ...tableOf(DEPLOYMENTS, SHOWN, service.terminal), empty: emptyText(flags) };
       if (result.kind !== "ok") return showList(service, result, view);
-      return showList(service, { ...result, value: keepListed(result.value, (each) => isWanted(each, flags)) }, view);
+      const isShown = (each: DeploymentView) =>
+        (isPastWanted || isCurrent(each)) && isAsked(each, flags, service.now().ms);
+      return showList(service, { ...result, value: keepListed(result.value, isShown) }, view);
     },
   }),
   command({
@@ -73,8 +79,7 @@ export const deploymentCommands: readonly OperatorRow[] = [
       if (typeof id === "number") return id;
       const result = await fetchDeployment(service, id);
       if (result.kind !== "ok") return service.failed(result);
-      const { value, document } = result.value;
-      return service.answer(document, () => showDeployment(value, service.terminal, service.now()));
+      return showDeployment(service, result.value);
     },
   }),
   command({
@@ -89,6 +94,9 @@ export const deploymentCommands: readonly OperatorRow[] = [
     },
   }),
 ];
+
+/** Columns that are shown unless others are named. */
+const SHOWN = ["robot", "model", "status", "reason", "region", "since", "id"];
 
 const DEPLOYMENT: Resource<DeploymentView> = {
   noun: "deployment",
@@ -118,8 +126,7 @@ function retire(service: Service, id: string, name: string): Promise<ExitCode> {
       const found = await fetchDeployment(service, id);
       // If it cannot be read, the retirement itself will report the failure.
       if (found.kind !== "ok" || !isCurrent(found.value.value)) return null;
-      terminal.note(`This retires ${deploymentText(found.value.value, service.now())}.`);
-      terminal.note("The robot loses its endpoint.");
+      for (const what of retirementConsequences(found.value.value, service.now().ms)) terminal.note(what);
       return "Retire it?";
     },
     show({ model, robot, status }) {
@@ -146,12 +153,17 @@ async function deploy(service: Service, flags: Given<typeof DEPLOY>, model: stri
       if (deployments.kind !== "ok") return isUnknownOperation(deployments) ? null : service.failed(deployments);
       const replaced = currentOn(robot, itemsIn(deployments.value));
       if (replaced === undefined) return null;
-      terminal.note(`This retires ${deploymentText(replaced, service.now())}.`);
+      terminal.note(replacementConsequence(replaced, service.now().ms));
       return "Replace it?";
     },
     places: flagPlaces(DEPLOY, { model: "MODEL" }),
     wait: (created) => waitForDeployment(service, created),
-    show: (deployment) => terminal.print(deployedText(deployment, body, terminal)),
+    show(deployment) {
+      const { id, status, endpoint_url: endpointUrl } = deployment;
+      const where = (endpointUrl ?? "") === "" ? "" : `, at ${endpointUrl}`;
+      const what = deploymentName({ ...body, ...deployment });
+      terminal.print(`${what} is ${toned(status, toneOf(status), terminal)} (${id})${where}`);
+    },
   });
 }
 
@@ -159,7 +171,7 @@ function waitForDeployment(service: Service, first: Answer<DeploymentView>): Pro
   const { id } = first.value;
   const later = `it continues without this command: robot-policy deployments show ${id}; --timeout waits longer`;
   const look = ({ value }: Answer<DeploymentView>): Look => {
-    const summary = `${value.model ?? value.id} on ${value.robot ?? "its robot"} is ${value.status}`;
+    const summary = `${deploymentName(value)} is ${value.status}`;
     return { lines: [summary], summary, ended: endOf(value) };
   };
   return waitUntilEnded(service, {
@@ -193,71 +205,49 @@ function endOf(deployment: DeploymentView): Ended | null {
   }
 }
 
-function deployedText(
-  deployment: DeploymentView,
-  asked: { readonly model: string; readonly robot: string },
-  terminal: Terminal,
-): string {
-  const { id, endpoint_url: endpointUrl } = deployment;
-  const where = (endpointUrl ?? "") === "" ? "" : `, at ${endpointUrl}`;
-  const on = `${deployment.model ?? asked.model} on ${deployment.robot ?? asked.robot}`;
-  return `${on} is ${statusText(deployment, terminal)} (${id})${where}`;
+/** A robot and a model may be given by their ids, too. */
+function isAsked(deployment: DeploymentView, { robot, model, region, status }: Given<typeof LISTED>, nowMs: number) {
+  const { robot: name, robot_id: robotId, model: slug, subject_id: checkpointId } = deployment;
+  return (
+    (robot === undefined || robot.some((each) => each === name || each === robotId)) &&
+    (model === undefined || model === slug || model === checkpointId) &&
+    isWanted(DEPLOYMENTS, deployment, { region, status }, nowMs)
+  );
 }
 
-function isWanted(deployment: DeploymentView, { robot, model, status, all }: Given<typeof LISTED>): boolean {
-  if (status === undefined ? all !== true && !isCurrent(deployment) : deployment.status !== status) return false;
-  if (model !== undefined && deployment.model !== model && deployment.subject_id !== model) return false;
-  const { robot: name = null, robot_id: robotId = null } = deployment;
-  return robot === undefined || robot.some((wanted) => wanted === name || wanted === robotId);
-}
-
-function deploymentsView(terminal: Terminal, flags: Given<typeof LISTED>): ListView<DeploymentView> {
-  return {
-    headers: ["robot", "model", "status", "reason", "region", "since", "id"],
-    prose: ["model", "reason"],
-    spare: ["region", "id"],
-    row: (deployment, now) => [
-      deployment.robot ?? deployment.robot_id ?? "",
-      deployment.model ?? deployment.subject_id ?? "",
-      statusText(deployment, terminal),
-      reasonOf(deployment),
-      deployment.region ?? "",
-      timeAgo(deployment.created_at, now),
-      deployment.id,
-    ],
-    empty: emptyText(flags),
-  };
-}
-
-function emptyText({ robot, model, status, all }: Given<typeof LISTED>): string {
-  const isFiltered = [robot, model, status].some((flag) => flag !== undefined);
+function emptyText({ robot, model, region, status, all }: Given<typeof LISTED>): string {
+  const isFiltered = [robot, model, region, status].some((flag) => flag !== undefined);
   if (all === true || status !== undefined) return isFiltered ? "No deployment matches." : "Nothing was ever deployed.";
   return `${isFiltered ? "Nothing that matches is deployed" : "Nothing is deployed"}; --all shows retired deployments.`;
 }
 
-/** Why it failed; empty for a retired one, whose failure no longer matters. */
-function reasonOf(deployment: DeploymentView): string {
-  return deployment.status === "retired" ? "" : (failureOf(deployment)?.what ?? "");
+/** With why its endpoint fails, where it does and the service tells. */
+async function showDeployment(service: Service, { value, document }: Answer<DeploymentView>): Promise<ExitCode> {
+  const { terminal, flags } = service;
+  const isAsked = value.status === "failed" && flags.json !== true;
+  const endpoints = isAsked ? await listIfOffered(service, beyondSpec.listEndpoints, ({ items }) => items) : null;
+  const failing = endpoints?.kind === "ok" ? failingEndpoint(value, endpoints.value ?? []) : undefined;
+  return service.answer(document, () => {
+    showFacts(terminal, factTexts(DEPLOYMENTS.factsOf(value), service.now(), terminal));
+    if (failing === undefined) return;
+    terminal.print("");
+    showColumns(ENDPOINT_COLUMNS, [failing], terminal, service.now());
+  });
 }
 
-function showDeployment(deployment: DeploymentView, terminal: Terminal, now: Now): void {
-  showFacts(terminal, [
-    ["deployment", deployment.id],
-    ["status", statusText(deployment, terminal)],
-    ["reason", reasonOf(deployment)],
-    ["remedy", deployment.status === "retired" ? "" : (failureOf(deployment)?.remedy ?? "")],
-    ["robot", named(deployment.robot, deployment.robot_id)],
-    ["model", named(deployment.model, deployment.subject_id)],
-    ["region", deployment.region ?? ""],
-    ["endpoint", deployment.endpoint_url ?? ""],
-    ["generation", deployment.active_generation_id ?? ""],
-    ["created", timeAgo(deployment.created_at, now)],
-    ["active", timeAgo(deployment.activated_at, now)],
-    ["retired", timeAgo(deployment.retired_at, now)],
-  ]);
+/** Fetches the deployment: at our service's path, else at the path that clients of other services poll. */
+async function fetchDeployment(service: Service, id: string): Promise<CallResult<Answer<DeploymentView>>> {
+  const input = { parameters: { deployment_id: id } };
+  const result = await service.call(beyondSpec.getDeployment, input);
+  return result.kind !== "ok" && isUnknownOperation(result) ? service.call(beyondSpec.pollDeployment, input) : result;
 }
 
-function named(name: string | null | undefined, id: string | null | undefined): string {
-  const known = name ?? id ?? "";
-  return name === id || (id ?? "") === "" || known === id ? known : `${known} (${id})`;
+/** All deployments that ever were. */
+function listDeployments(service: Service) {
+  return service.listAll(beyondSpec.listDeployments, ({ items }) => items);
+}
+
+/** Without retired deployments, unless the service does not know the query. */
+export function listCurrentDeployments(service: Service) {
+  return service.listAll(beyondSpec.listDeployments, ({ items }) => items, { query: { current: "true" } });
 }

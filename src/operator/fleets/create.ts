@@ -8,11 +8,11 @@ import {
   READINESS_MODES,
   SELECTION_ROBOTS_COUNT,
 } from "../../api/fleets.ts";
-import { fitGroups } from "../../api/words/fit-groups.ts";
 import { integer, list, OF_MAPPING, refuse } from "../../documents/schemas.ts";
 import { defined } from "../../platform/defined.ts";
 import type { ExitCode, Terminal } from "../../platform/terminal.ts";
 import { shellWord } from "../../platform/text/shell-word.ts";
+import { FIT_STATES, fitGroups, fitText } from "../../views/fleets.ts";
 import { bodyOf, type Places, placesIn } from "../body.ts";
 import { makeChange } from "../change.ts";
 import type { Sent } from "../failure.ts";
@@ -20,10 +20,10 @@ import { isMoment, labelMapping, moment, readWritten, words } from "../files/giv
 import { choice, DRY_RUN, formedTexts, type Given, SELECTOR, text, texts, waiting, wholeNumber } from "../flags.ts";
 import { refuseIncomplete } from "../refuse.ts";
 import type { Service } from "../service.ts";
-import type { Now } from "../times.ts";
-import { showFleet } from "./show.ts";
-import { endOfCreation, WAIT_SUMMARY, waitForFleet } from "./wait.ts";
-import { namesText, robotsText, withRelativeTimes } from "./words.ts";
+import { toned } from "../lists/shown.ts";
+import { type Now, withRelativeTimes } from "../times.ts";
+import { namesText, showFleet } from "./show.ts";
+import { WAIT_SUMMARY, waitForFleet } from "./wait.ts";
 
 /** As many robots as may be named may be active. */
 const PEAK = { ...PEAK_ACTIVE_ROBOTS, maximum: SELECTION_ROBOTS_COUNT.maximum };
@@ -96,7 +96,7 @@ export async function createFleet(service: Service, flags: Given<typeof CREATE>)
     places,
     describe,
     begun: ({ name, id }) => terminal.note(`The fleet ${name} is created (${id}).`),
-    wait: (created) => waitForFleet(service, created, endOfCreation),
+    wait: (created) => waitForFleet(service, created),
     show: (fleet) => showFleet(fleet, null, terminal, service.now()),
   });
 }
@@ -174,12 +174,12 @@ async function preview(
   });
 }
 
-function showMembersToBe({ robots, total }: FleetPreviewed, terminal: Terminal, now: Now): void {
-  terminal.note(`${robotsText(total)}: ${namesText(robots)}`);
-  for (const { fit, reason, robots: alike } of fitGroups(robots)) {
-    if (fit === "runs" || reason === null) continue;
-    const others = alike.length > 1 ? ` and ${alike.length - 1} more` : "";
-    const state = terminal.style("warn", fit === "lacks" ? "blocked" : "would wait");
-    terminal.note(`${state}: ${alike[0]?.robot ?? ""}${others}: ${withRelativeTimes(reason, now)}`);
+function showMembersToBe({ robots }: FleetPreviewed, terminal: Terminal, now: Now): void {
+  const groups = fitGroups(robots);
+  terminal.note(`${fitText(groups)}: ${namesText(robots)}`);
+  for (const { fit, reason, robots: alike } of groups) {
+    if (reason === null) continue;
+    const { word, tone } = FIT_STATES[fit];
+    terminal.note(`${toned(word, tone, terminal)}: ${namesText(alike)}: ${withRelativeTimes(reason, now)}`);
   }
 }

@@ -1,23 +1,40 @@
 import { beyondSpec, operations } from "../../api/api.ts";
-import type { FleetMemberChanges } from "../../api/fleet-details.ts";
-import { FLEET_STATUSES, type FleetView } from "../../api/fleets.ts";
-import type { ExitCode, Terminal } from "../../platform/terminal.ts";
+import type { FleetView } from "../../api/fleets.ts";
+import { EXIT, type ExitCode } from "../../platform/terminal.ts";
+import { shellWord } from "../../platform/text/shell-word.ts";
+import {
+  earlierGeneration,
+  FLEET_STATES,
+  fleetRow,
+  fleetRowWith,
+  type FleetRow,
+  FLEETS,
+  memberChanges,
+  removeConsequences,
+  rollbackConsequences,
+  subjectOf,
+  updateConsequences,
+  updateOutcome,
+} from "../../views/fleets.ts";
+import { isWanted } from "../../views/view.ts";
 import { flagPlaces } from "../body.ts";
 import { makeChange } from "../change.ts";
 import { command, type OperatorRow } from "../command.ts";
-import { find } from "../find.ts";
-import { CHANGE, choice, type Given, LIST, waiting } from "../flags.ts";
-import { compareNames, type ListView, showList } from "../lists/show-list.ts";
-import { callIfOffered, NOTHING_LISTED, type Service } from "../service.ts";
+import { find, type Resource } from "../find.ts";
+import { CHANGE, choice, type Given, LIST, text, waiting } from "../flags.ts";
+import { keepListed, mapListed } from "../lists/listed.ts";
+import { showList } from "../lists/show-list.ts";
+import { inOrderOf, tableOf } from "../lists/shown.ts";
+import { refuse } from "../refuse.ts";
+import { callIfOffered, listIfOffered, NOTHING_LISTED, type Service } from "../service.ts";
+import type { Now } from "../times.ts";
 import { CREATE, createFleet } from "./create.ts";
-import { FLEET } from "./find.ts";
-import { actionsOf, type FleetWithNeeds, loadNeeds, showNeeds, withNeeds } from "./needs.ts";
-import { showFleet } from "./show.ts";
-import { endOfCreation, endOfUpdate, waitForFleet, WAIT_SUMMARY } from "./wait.ts";
-import { countsText, modelOf, namesText, reasonOf, robotsText, statusText } from "./words.ts";
+import { namesText, showFleet, showNeeds } from "./show.ts";
+import { waitForFleet, WAIT_SUMMARY } from "./wait.ts";
 
 const LISTED = {
-  status: choice("<status>", "only fleets with this status", FLEET_STATUSES),
+  status: choice("<status>", "only fleets with this status", FLEET_STATES),
+  model: text("<model>", "only fleets with this model", { names: "models" }),
   sort: choice(
     "<column>",
     "sort by this column; status: fleets that need attention first; ready: smallest share of ready robots first",
@@ -68,6 +85,14 @@ export const fleetCommands: readonly OperatorRow[] = [
     run: (service, _flags, name, model) => withFleet(service, name, (fleet) => updateModel(service, fleet, model)),
   }),
   command({
+    name: "fleets rollback",
+    summary: "go back to the model that a fleet had before; or end an update in progress",
+    argument: "FLEET",
+    flags: { ...waiting(WAIT_SUMMARY), ...CHANGE },
+    examples: ["robot-policy fleets rollback packing --wait"],
+    run: (service, _flags, name) => withFleet(service, name, (fleet) => rollBack(service, fleet)),
+  }),
+  command({
     name: "fleets reconcile",
     summary: "select the robots of a fleet again: its selector once more, or without robots that were removed",
     argument: "FLEET",
@@ -86,6 +111,17 @@ export const fleetCommands: readonly OperatorRow[] = [
   }),
 ];
 
+const FLEET: Resource<FleetView> = {
+  noun: "fleet",
+  list: "fleets list",
+  by: "name or id",
+  // An id of our own service needs no lookup by name.
+  get: { row: beyondSpec.getFleet, parameter: "fleet_id", takes: /^fleet_[0-9a-z]{26}$/ },
+  load: (service) => service.listAll(operations.listFleets, (fleets) => fleets),
+  idOf: ({ id }) => id,
+  namesOf: ({ name }) => [name],
+};
+
 async function withFleet(
   service: Service,
   name: string,
@@ -97,68 +133,26 @@ async function withFleet(
 
 /** Every fleet, why it is not ready, and what to do. */
 async function listFleets(service: Service, flags: Given<typeof LISTED>): Promise<ExitCode> {
-  const view = fleetsView(service.terminal, flags);
+  const { terminal } = service;
+  const { status, model, sort } = flags;
+  const isFiltered = status !== undefined || model !== undefined;
+  const table = tableOf(isFiltered ? { ...FLEETS, empty: "No fleet matches" } : FLEETS, undefined, terminal);
+  const view = {
+    ...table,
+    below: { column: "action", show: (rows: readonly FleetRow[], now: Now) => showNeeds(rows, terminal, now) },
+  };
   const result = await service.listAll(operations.listFleets, (fleets) => fleets);
   if (result.kind !== "ok") return showList(service, result, view);
-  const asksNeeds = service.flags.json !== true || flags.sort === "status";
-  const known = asksNeeds ? await loadNeeds(service) : NOTHING_LISTED;
+  const asksNeeds = service.flags.json !== true || sort === "status" || status !== undefined;
+  const known = asksNeeds
+    ? await listIfOffered(service, beyondSpec.listFleetNeeds, (list) => list.items)
+    : NOTHING_LISTED;
   if (known.kind !== "ok") return service.failed(known);
-  const records = result.value.records
-    .filter(({ value: { status } }) => status === (flags.status ?? status))
-    .map(({ value, document }) => ({ value: withNeeds(value, known.value), document }));
-  const compare = flags.sort === undefined ? () => 0 : ORDERS[flags.sort];
-  const sorted = records.toSorted((left, right) => compare(left.value, right.value));
-  return showList(service, { ...result, value: { ...result.value, records: sorted } }, view);
-}
-
-type Order = NonNullable<Given<typeof LISTED>["sort"]>;
-
-/** What `--sort` compares. By status: the most urgent first. By ready: the smallest share first. Otherwise alphabetical. */
-const ORDERS: Readonly<Record<Order, (left: FleetWithNeeds, right: FleetWithNeeds) => number>> = {
-  name: (left, right) => compareNames(left.view.name, right.view.name),
-  status: (left, right) => urgencyOf(left) - urgencyOf(right),
-  ready: (left, right) => readyShare(left.view) - readyShare(right.view),
-  model: (left, right) => compareNames(modelOf(left.view), modelOf(right.view)),
-};
-
-function readyShare({ robots }: FleetView): number {
-  return robots.registered === 0 ? 1 : readyIn(robots) / robots.registered;
-}
-
-/** Active robots count as ready too. */
-function readyIn({ ready, active }: FleetView["robots"]): number {
-  return ready + active;
-}
-
-const MOST_URGENT_FIRST = [
-  "blocked",
-  "degraded",
-  "preparing",
-  "ready",
-] as const satisfies readonly FleetView["status"][];
-
-function urgencyOf({ view, needs }: FleetWithNeeds): number {
-  const rank = MOST_URGENT_FIRST.indexOf(view.status);
-  return needs.length > 0 ? rank : rank + MOST_URGENT_FIRST.length;
-}
-
-function fleetsView(terminal: Terminal, { status }: Given<typeof LISTED>): ListView<FleetWithNeeds> {
-  return {
-    headers: ["name", "status", "ready", "model", "reason", "action", "id"],
-    prose: ["name", "reason", "action", "model"],
-    spare: ["action", "id"],
-    row: (fleet, now) => [
-      fleet.view.name,
-      statusText(fleet.view, terminal),
-      `${readyIn(fleet.view.robots)}/${fleet.view.robots.registered}`,
-      modelOf(fleet.view),
-      reasonOf(fleet.view, fleet.needs, now),
-      actionsOf(fleet),
-      fleet.view.id,
-    ],
-    below: { column: "action", show: (fleets, now) => showNeeds(fleets, terminal, now) },
-    empty: status === undefined ? "There are no fleets yet." : `No fleet is ${status}.`,
-  };
+  const rows = mapListed(result.value, fleetRowWith(known.value));
+  const wanted = keepListed(rows, (row) => isWanted(FLEETS, row, { status, model }, service.now().ms));
+  const compare = inOrderOf(FLEETS, sort);
+  const records = wanted.records.toSorted((left, right) => compare(left.value, right.value));
+  return showList(service, { ...result, value: { ...wanted, records } }, view);
 }
 
 /** One fleet, and why it is ready or not. `--json` prints the service's answer with `details` added. */
@@ -177,41 +171,46 @@ async function showOne(service: Service, name: string): Promise<ExitCode> {
 
 /** The current model serves until the new one is ready. */
 function updateModel(service: Service, fleet: FleetView, model: string): Promise<ExitCode> {
+  return changeModel(service, fleet, model, updateConsequences(fleetRow(fleet, null)), "Update it?");
+}
+
+/** Goes back to the model of the generation before, or ends an update in progress. */
+async function rollBack(service: Service, fleet: FleetView): Promise<ExitCode> {
+  const { terminal } = service;
+  const { id, name } = fleet;
+  const details = await service.call(beyondSpec.getFleetDetails, { parameters: { fleet_id: id } });
+  if (details.kind !== "ok") return service.failed(details);
+  const earlier = earlierGeneration(fleet, details.value.value);
+  if (earlier === null) {
+    const what = `${name} had no other model before`;
+    const fix = `robot-policy fleets update-model ${shellWord(name)} MODEL changes its model`;
+    return refuse({ code: "no-earlier-model", what, fix }, EXIT.rejected, terminal);
+  }
+  const model = await service.call(operations.getModel, { parameters: { slug: earlier.subject } });
+  const subject = subjectOf(earlier, model.kind === "ok" ? model.value.value : null);
+  return changeModel(service, fleet, subject, rollbackConsequences(fleet, earlier), "Roll it back?");
+}
+
+function changeModel(
+  service: Service,
+  fleet: FleetView,
+  subject: string,
+  consequences: readonly string[],
+  question: string,
+): Promise<ExitCode> {
   const { terminal } = service;
   return makeChange(service, {
     row: operations.updateFleetModel,
-    input: { parameters: { fleet_id: fleet.id }, body: { subject: model } },
+    input: { parameters: { fleet_id: fleet.id }, body: { subject } },
     explain() {
-      const { update, robots } = fleet;
-      terminal.note(`This updates ${fleet.name}, which uses ${modelOf(fleet)}: ${countsText(robots)}.`);
-      if (update !== null && update !== undefined) terminal.note(`It replaces the update to ${update.subject}.`);
-      return "Update it?";
+      for (const text of consequences) terminal.note(text);
+      return question;
     },
     places: flagPlaces({}, { subject: "MODEL" }),
-    begun: (asked) => terminal.note(startedText(asked, model, fleet)),
-    wait: (asked) => waitForFleet(service, asked, endOf(asked.value)),
+    begun: (asked) => terminal.note(updateOutcome(asked, subject, fleet)),
+    wait: (asked) => waitForFleet(service, asked),
     show: (updated) => showFleet(updated, null, terminal, service.now()),
   });
-}
-
-function startedText(asked: FleetView, model: string, before: FleetView): string {
-  const { name, update, active_model: activeModel } = asked;
-  const now = modelOf(asked);
-  if (update !== null && update !== undefined) {
-    // The subject may be the new one already, and the active model may never have served.
-    const serves = activeModel?.status === "active" ? `; ${activeModel.subject} serves until that is ready` : "";
-    return `${name} is being updated to ${model}${serves}.`;
-  }
-  if (now !== modelOf(before)) return `${name} uses ${now} now.`;
-  const ended = before.update?.subject;
-  if (ended !== undefined) return `${name} keeps ${now}; the update to ${ended} is ended.`;
-  return `${name} uses ${now} already; there is nothing to update.`;
-}
-
-/** The answer names the update's generation, if there is an update; otherwise the fleet has the model already. */
-function endOf({ update, active_model: activeModel }: FleetView) {
-  const generationId = update?.generation_id ?? activeModel?.generation_id;
-  return generationId === undefined ? endOfCreation : endOfUpdate(generationId);
 }
 
 /** Its selector once more, or without robots that were removed. Says who joins and leaves, and asks at a terminal. */
@@ -220,9 +219,12 @@ async function reconcile(service: Service, fleet: FleetView): Promise<ExitCode> 
   const parameters = { fleet_id: fleet.id };
   const previewed = await service.call(beyondSpec.previewReconcile, { parameters });
   if (previewed.kind !== "ok") return service.failed(previewed);
-  const changes = previewed.value.value;
-  const isChange = changes.joining.length + changes.leaving.length > 0;
-  if (service.flags.json !== true && isChange) noteMemberChanges(fleet, changes, terminal);
+  const { groups, after } = memberChanges(previewed.value.value, fleet);
+  const isChange = groups.length > 0;
+  if (service.flags.json !== true && isChange) {
+    for (const { title, robots } of groups) terminal.note(`${title}: ${namesText(robots)}`);
+    terminal.note(after);
+  }
   return makeChange(service, {
     row: beyondSpec.reconcileFleet,
     input: { parameters },
@@ -234,26 +236,16 @@ async function reconcile(service: Service, fleet: FleetView): Promise<ExitCode> 
   });
 }
 
-function noteMemberChanges(fleet: FleetView, changes: FleetMemberChanges, terminal: Terminal): void {
-  const { joining, leaving, registered, peak_active_robots: peak } = changes;
-  terminal.note(`${fleet.name} has ${robotsText(fleet.robots.registered)} now, and ${registered} afterwards.`);
-  if (joining.length > 0) terminal.note(`join: ${namesText(joining)}`);
-  if (leaving.length > 0) terminal.note(`leave: ${namesText(leaving)}`);
-  if (peak !== fleet.peak_active_robots) {
-    terminal.note(`At most ${peak} may be active at once, instead of ${fleet.peak_active_robots}.`);
-  }
-}
-
 /** Its robots stay, and no capacity is kept for it. */
 function remove(service: Service, fleet: FleetView): Promise<ExitCode> {
   const { terminal } = service;
-  const { id, name, status, robots } = fleet;
+  const { id, name, status } = fleet;
   return makeChange(service, {
     row: beyondSpec.removeFleet,
     input: { parameters: { fleet_id: id } },
     explain() {
-      terminal.note(`This deletes the fleet ${name} (${robotsText(robots.registered)}, ${status}).`);
-      terminal.note("Its robots and their deployments stay, and no capacity is kept ready for them any more.");
+      terminal.note(`This deletes the fleet ${name} (${status}).`);
+      terminal.note(removeConsequences(fleet));
       return "Delete it?";
     },
     show: () => terminal.print(`The fleet ${name} is deleted (${id}), and its name is free.`),

@@ -1,155 +1,116 @@
-import type { FleetDetails, FleetMemberView, FleetNeed } from "../../api/fleet-details.ts";
+import type { FleetDetails } from "../../api/fleet-details.ts";
 import type { FleetView } from "../../api/fleets.ts";
-import { memberStateInWords, OFFLINE, peakInWords } from "../../api/words/fleets.ts";
 import type { Terminal } from "../../platform/terminal.ts";
 import { chosenDuration } from "../../platform/text/relative-time.ts";
-import { compareNames, DOCUMENT_REMEDY, noteHidden, showFacts } from "../lists/show-list.ts";
-import { showEndpoints } from "../models/endpoints.ts";
-import { withNeeds } from "./needs.ts";
 import {
-  countsAsBar,
-  countsText,
-  estimateText,
-  minuteText,
-  modelOf,
-  robotsText,
-  statusText,
-  withRelativeTimes,
-} from "./words.ts";
-import { type Now, timeAgo, timeUntil } from "../times.ts";
+  FLEETS,
+  fleetRow,
+  type FleetRow,
+  fleetState,
+  GENERATION_COLUMNS,
+  groupNeeds,
+  memberGroups,
+  robotCounts,
+  windowState,
+} from "../../views/fleets.ts";
+import { ENDPOINT_COLUMNS } from "../../views/models.ts";
+import { counted, countsText, toneOf } from "../../views/view.ts";
+import { compareNames, showFacts } from "../lists/show-list.ts";
+import { factTexts, showColumns, toned } from "../lists/shown.ts";
+import { minuteText, type Now, timeUntil, withRelativeTimes } from "../times.ts";
 
-/** Members named per group; the rest is counted. */
-const NAMED_ROBOTS = 12;
-/** Display limits. */
-const SHOWN = { windows: 5, generations: 10 } as const;
-
-/** Display order: members that need an action first. */
-const STATES = ["blocked", "waiting", "ready", "active"] as const;
+/** Display limits; the rest is counted. */
+const SHOWN = { robots: 12, windows: 5, generations: 10, needs: 8, fleets: 4 } as const;
 
 /** Shows a fleet; the reasons why it is not ready come first. */
 export function showFleet(fleet: FleetView, details: FleetDetails | null, terminal: Terminal, now: Now): void {
-  terminal.print(`${terminal.style("bold", fleet.name)}  ${statusText(fleet, terminal)}  ${fleet.id}`);
-  for (const { reason, action } of needsOf(fleet, details)) {
+  const row = fleetRow(fleet, details, details);
+  const state = fleetState(row);
+  terminal.print(`${terminal.style("bold", fleet.name)}  ${toned(state, toneOf(state), terminal)}  ${fleet.id}`);
+  for (const { reason, action } of row.needs) {
     terminal.sentence(withRelativeTimes(reason, now), `${terminal.style("bad", "!")} `, "  ");
     if (action !== "") terminal.sentence(action, "  → ", "    ");
   }
-  terminal.print(`${countsAsBar(fleet.robots, terminal)}  ${countsText(fleet.robots, details?.waiting)}`);
+  terminal.print(`${countsBar(fleet.robots, terminal)}  ${countsText(robotCounts(row))}`);
   terminal.print("");
-  showFleetFacts(fleet, details, terminal, now);
+  showFacts(terminal, factTexts(FLEETS.factsOf(row), now));
   if (details === null) return;
-  showMembers(details.members, terminal, now);
+  const { members, operating_windows: windows, generations } = details;
+  showMembers(members, terminal, now);
   showFleetEndpoints(details, terminal, now);
-  showWindows(details.operating_windows, terminal, now);
-  showGenerations(details.generations, terminal, now);
-}
-
-/** The fleet's needs; only the blocker where the service shows no details. */
-function needsOf(fleet: FleetView, details: FleetDetails | null): readonly FleetNeed[] {
-  if (details !== null && details.needs.length > 0) return details.needs;
-  return withNeeds(fleet, null).needs;
-}
-
-function showFleetFacts(fleet: FleetView, details: FleetDetails | null, terminal: Terminal, now: Now): void {
-  const { update, active_model: activeModel } = fleet;
-  const isUpdated = update !== null && update !== undefined;
-  showFacts(terminal, [
-    ["model", `${modelOf(fleet)}${activeModel?.status === undefined ? "" : ` (${activeModel.status})`}`],
-    ["update", isUpdated ? `${update.subject} (${update.status})` : ""],
-    ["estimate", estimateText(fleet)],
-    ["mode", `${fleet.readiness_mode}, ${peakInWords(fleet)}`],
-    ["members", details === null ? "" : selectionText(details)],
-    ["created", timeAgo(details?.created_at, now)],
-    ["updated", timeAgo(details?.updated_at, now)],
-  ]);
-}
-
-function selectionText({ selection }: FleetDetails): string {
-  if (selection.selector === null) return "named one by one";
-  const { labels, ...filters } = selection.selector;
-  const parts = [...Object.entries(filters), ...Object.entries(labels)].flatMap(([name, value]) =>
-    value === null ? [] : [`${name}=${value}`],
-  );
-  return `${parts.join(", ")}, as of its creation or the last reconcile`;
-}
-
-function showMembers(members: readonly FleetMemberView[], terminal: Terminal, now: Now): void {
-  const groups = Map.groupBy(members, ({ state, reason }) => JSON.stringify([STATES.indexOf(state), reason]));
-  const ordered = [...groups.values()].toSorted((a, b) => rankOf(a) - rankOf(b) || b.length - a.length);
-  for (const group of ordered) {
-    const [first] = group;
-    if (first === undefined) continue;
-    const { state, reason } = first;
-    const style = STYLES[state];
-    terminal.print("");
-    const why = reason === null ? "" : `: ${withRelativeTimes(reason, now)}`;
-    terminal.sentence(`${terminal.style(style, memberStateInWords(first))}, ${robotsText(group.length)}${why}`);
-    showNames(group, terminal);
-  }
-  // Those that wait for the robot itself were named above.
-  const offline = members.filter((member) => member.status === "offline" && memberStateInWords(member) !== OFFLINE);
-  if (offline.length === 0) return;
+  showWindows(windows, terminal, now);
   terminal.print("");
-  terminal.sentence(`${terminal.style("warn", "offline")}, ${robotsText(offline.length)}: no heartbeats arrive`);
-  showNames(offline, terminal);
+  showColumns(GENERATION_COLUMNS, generations.slice(0, SHOWN.generations), terminal, now);
+  if (generations.length > SHOWN.generations) terminal.print(`and ${generations.length - SHOWN.generations} earlier`);
 }
 
-function showNames(members: readonly FleetMemberView[], terminal: Terminal): void {
-  const names = members
-    .map(({ robot }) => robot)
-    .toSorted(compareNames)
-    .slice(0, NAMED_ROBOTS);
-  const more = members.length - names.length;
-  terminal.sentence(`${names.join("  ")}${more === 0 ? "" : `  and ${more} more`}`, "  ", "  ");
+const BAR_CELLS = 20;
+
+/** `█` for active and ready robots, `▒` for waiting ones, `░` for blocked ones. */
+export function countsBar({ registered, active, ready, blocked }: FleetView["robots"], terminal: Terminal): string {
+  if (registered === 0) return "";
+  const cells = (count: number) => Math.round((Math.min(count, registered) / registered) * BAR_CELLS);
+  const good = cells(active + ready);
+  const able = Math.max(good, cells(registered - blocked));
+  return (
+    terminal.style("good", "█".repeat(good)) +
+    terminal.style("dim", "▒".repeat(able - good)) +
+    terminal.style("bad", "░".repeat(BAR_CELLS - able))
+  );
 }
 
-const STYLES = { blocked: "bad", waiting: "warn", ready: "good", active: "good" } as const;
-
-function rankOf([first]: readonly FleetMemberView[]): number {
-  return first === undefined ? STATES.length : STATES.indexOf(first.state);
+function showMembers(members: FleetDetails["members"], terminal: Terminal, now: Now): void {
+  for (const { state, tone, reason, members: group } of memberGroups(members)) {
+    const why = reason === null ? "" : `: ${withRelativeTimes(reason, now)}`;
+    const names = group.map(({ robot }) => robot).toSorted(compareNames);
+    const more = names.length - SHOWN.robots;
+    terminal.print("");
+    terminal.sentence(`${toned(state, tone, terminal)}, ${counted(group.length, "robot")}${why}`);
+    terminal.sentence(`${names.slice(0, SHOWN.robots).join("  ")}${more > 0 ? `  and ${more} more` : ""}`, "  ", "  ");
+  }
 }
 
 function showFleetEndpoints({ endpoints, generations }: FleetDetails, terminal: Terminal, now: Now): void {
   if (endpoints.length === 0) return;
-  const subjects = new Map(generations.map(({ generation_id: generationId, subject }) => [generationId, subject]));
-  const shown = endpoints.map((endpoint) => ({
-    ...endpoint,
-    of: subjects.get(endpoint.generation_id) ?? endpoint.generation_id,
-  }));
+  const subjects = new Map(generations.map(({ generation_id: id, subject }) => [id, subject]));
+  const shown = endpoints.map((each) => ({ ...each, of: subjects.get(each.generation_id) ?? each.generation_id }));
   terminal.print("");
-  showEndpoints(shown, terminal, now);
+  showColumns(ENDPOINT_COLUMNS, shown, terminal, now);
 }
 
 function showWindows(windows: FleetDetails["operating_windows"], terminal: Terminal, now: Now): void {
   if (windows.length === 0) return;
-  const open = windows.filter(({ ends_at }) => Date.parse(ends_at) > now.ms);
+  const open = windows.filter((window) => windowState(window, now.ms) !== "past");
   const past = windows.length - open.length;
   terminal.heading("operating windows", past === 0 ? "" : `, ${past} past`);
-  for (const { starts_at, ends_at } of open.slice(0, SHOWN.windows)) {
-    const [startsMs, endsMs] = [Date.parse(starts_at), Date.parse(ends_at)];
-    const when = startsMs <= now.ms ? `open, closes ${timeUntil(ends_at, now)}` : timeUntil(starts_at, now);
-    terminal.print(
-      `  ${minuteText(starts_at)} to ${minuteText(ends_at)}  ${chosenDuration(endsMs - startsMs)}, ${when}`,
-    );
+  for (const window of open.slice(0, SHOWN.windows)) {
+    const { starts_at: startsAt, ends_at: endsAt } = window;
+    const isOpen = windowState(window, now.ms) === "open now";
+    const when = isOpen ? `open now, closes ${timeUntil(endsAt, now)}` : timeUntil(startsAt, now);
+    const length = chosenDuration(Date.parse(endsAt) - Date.parse(startsAt));
+    terminal.print(`  ${minuteText(startsAt)} to ${minuteText(endsAt)}  ${length}, ${when}`);
   }
   if (open.length > SHOWN.windows) terminal.print(`  and ${open.length - SHOWN.windows} more`);
 }
 
-function showGenerations(generations: FleetDetails["generations"], terminal: Terminal, now: Now): void {
-  terminal.print("");
-  const hidden = terminal.table(
-    ["generation", "model", "status", "asked for", "active"],
-    generations
-      .slice(0, SHOWN.generations)
-      .map(({ generation_id: generationId, subject, status, created_at: createdAt, activated_at: activatedAt }) => [
-        generationId,
-        subject,
-        status,
-        timeAgo(createdAt, now),
-        timeAgo(activatedAt, now),
-      ]),
-    ["model"],
-    ["generation"],
-  );
-  noteHidden(hidden, DOCUMENT_REMEDY, terminal);
-  if (generations.length > SHOWN.generations) terminal.print(`and ${generations.length - SHOWN.generations} earlier`);
+/** Below a table that is too narrow for the action column: each action once, with its fleets. */
+export function showNeeds(fleets: readonly FleetRow[], terminal: Terminal, now: Now): void {
+  const groups = groupNeeds(fleets);
+  for (const { rows, need } of groups.slice(0, SHOWN.needs)) {
+    const names = rows.slice(0, SHOWN.fleets).map(({ fleet }) => fleet.name);
+    const others = rows.length - names.length;
+    const text = `${names.join(", ")}${others > 0 ? ` and ${others} more` : ""}`;
+    terminal.print("");
+    terminal.sentence(`${terminal.style("bold", text)}: ${withRelativeTimes(need.reason, now)}`);
+    if (need.action !== "") terminal.sentence(need.action, "  → ", "    ");
+  }
+  const more = groups.length - SHOWN.needs;
+  if (more > 0) terminal.note(`${more} more: robot-policy fleets show FLEET shows them.`);
+}
+
+/** `arm-1, arm-2 and 3 more`. */
+export function namesText(robots: readonly { readonly robot: string }[]): string {
+  const names = robots.slice(0, SHOWN.robots).map(({ robot }) => robot);
+  const more = robots.length - names.length;
+  return `${names.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
 }

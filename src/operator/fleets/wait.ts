@@ -1,79 +1,85 @@
+import { beyondSpec, operations } from "../../api/api.ts";
 import type { FleetView } from "../../api/fleets.ts";
-import { EXIT, type Problem } from "../../platform/terminal.ts";
+import type { CallResult } from "../../client/call-result.ts";
+import { EXIT } from "../../platform/terminal.ts";
 import { shellWord } from "../../platform/text/shell-word.ts";
+import { estimateText, fleetRow, robotCounts } from "../../views/fleets.ts";
+import { countsText, toneOf } from "../../views/view.ts";
+import { isUnknownOperation } from "../failure.ts";
+import { toned } from "../lists/shown.ts";
 import type { Answer, Service } from "../service.ts";
 import { type Ended, type Look, type Waited, waitUntilEnded } from "../wait.ts";
-import { fetchFleet } from "./find.ts";
-import { blockerOf, countsAsBar, countsText, estimateText, statusText } from "./words.ts";
+import { countsBar } from "./show.ts";
 
 /** Of `--wait`. */
 export const WAIT_SUMMARY =
   "wait until it is ready: exit 0, or 6 if it needs attention, 7 if another replaces it, 1 after --timeout";
 
-/**
- * Waits for a fleet that was created or updated.
- *
- * @param endOf null to keep waiting; else the result, for example that an operator has to act first.
- */
-export function waitForFleet(
-  service: Service,
-  first: Answer<FleetView>,
-  endOf: (fleet: FleetView) => Ended | null,
-): Promise<Waited<Answer<FleetView>>> {
+/** Waits until a fleet that was created or updated is ready, or until an operator has to act first. */
+export function waitForFleet(service: Service, first: Answer<FleetView>): Promise<Waited<Answer<FleetView>>> {
   const { terminal } = service;
-  const { id } = first.value;
+  const { id, update } = first.value;
   const later = `it continues without this command: robot-policy fleets show ${id}; --timeout waits longer`;
   const look = ({ value }: Answer<FleetView>): Look => {
-    const { name, status, robots } = value;
-    const parts = [countsText(robots), updateText(value), estimateText(value), blockerOf(value)];
+    const { name, status, robots, blocker, update: now } = value;
+    const counts = countsText(robotCounts(fleetRow(value, null)));
+    const updating = now ? `update to ${now.subject}: ${now.status}` : "";
+    const parts = [counts, updating, estimateText(value), blocker ?? now?.blocker ?? ""];
     const details = parts.filter((text) => text !== "").join("; ");
     return {
-      lines: [`${name}  ${statusText(value, terminal)}  ${countsAsBar(robots, terminal)}`, `  ${details}`],
+      lines: [`${name}  ${toned(status, toneOf(status), terminal)}  ${countsBar(robots, terminal)}`, `  ${details}`],
       summary: `${name} is ${status}: ${details}`,
-      ended: endOf(value),
+      ended: endOf(value, update?.generation_id ?? null),
     };
   };
   return waitUntilEnded(service, { first, fetch: () => fetchFleet(service, id), look, later: () => later });
 }
 
-const DONE: Ended = { exitCode: EXIT.ok, problem: null };
+/** Fetches a fleet, from the list where the service has no operation for a single one. */
+async function fetchFleet(service: Service, id: string): Promise<CallResult<Answer<FleetView>>> {
+  const result = await service.call(beyondSpec.getFleet, { parameters: { fleet_id: id } });
+  if (result.kind === "ok" || !isUnknownOperation(result)) return result;
+  const listed = await service.listAll(operations.listFleets, (fleets) => fleets);
+  if (listed.kind !== "ok") return listed;
+  const record = listed.value.records.find(({ value }) => value.id === id);
+  return record === undefined ? result : { ...listed, value: record };
+}
 
-/** For a new fleet: ready, or blocked until an operator acts. One with a schedule is ready from its first window on. */
-export function endOfCreation({ name, status, blocker, robots }: FleetView): Ended | null {
+/**
+ * How the wait ended; null while it goes on. Apart from an update in progress the status of the fleet decides alone: other services may tell
+ * nothing else. A fleet with a schedule is ready from its first window on.
+ *
+ * @param updateId the generation of the update that is waited for; null for none.
+ */
+export function endOf(fleet: FleetView, updateId: string | null): Ended | null {
+  const { name, status, blocker, update, active_model: activeModel } = fleet;
+  if (updateId !== null && activeModel?.generation_id !== updateId) {
+    if (update?.generation_id === updateId) {
+      if (update.status !== "blocked") return null;
+      return needsAttention(name, "update-blocked", update.blocker ?? `the update of ${name} is blocked`);
+    }
+    // A service that tells neither has finished the update.
+    if (update || activeModel) {
+      const what = `another update of ${name} replaced this one`;
+      const fix = `robot-policy fleets show ${shellWord(name)} shows the current update`;
+      return { exitCode: EXIT.conflict, problem: { code: "superseded", what, fix } };
+    }
+  }
   switch (status) {
     case "ready":
-      return DONE;
+      return { exitCode: EXIT.ok, problem: null };
     case "blocked":
       return needsAttention(name, "fleet-blocked", blocker ?? `${name} is blocked`);
-    case "degraded":
-      return needsAttention(name, "fleet-degraded", `${name} is degraded: ${countsText(robots)}`);
+    case "degraded": {
+      const counts = countsText(robotCounts({ fleet, waiting: null }));
+      return needsAttention(name, "fleet-degraded", `${name} is degraded: ${counts}`);
+    }
     case "preparing":
       return null;
   }
 }
 
-/** For an update: its generation is active, or blocked until an operator acts. */
-export function endOfUpdate(generationId: string): (fleet: FleetView) => Ended | null {
-  return (fleet) => {
-    const { name, active_model: activeModel, update } = fleet;
-    if (activeModel?.generation_id === generationId)
-      return activeModel.status === "active" ? DONE : endOfCreation(fleet);
-    if (update?.generation_id !== generationId) {
-      const what = `another update of ${name} replaced this one`;
-      const fix = `robot-policy fleets show ${shellWord(name)} shows the current update`;
-      return { exitCode: EXIT.conflict, problem: { code: "superseded", what, fix } };
-    }
-    if (update.status !== "blocked") return null;
-    return needsAttention(name, "update-blocked", update.blocker ?? `the update of ${name} is blocked`);
-  };
-}
-
 function needsAttention(name: string, code: string, what: string): Ended {
   const fix = `robot-policy fleets show ${shellWord(name)} shows each robot`;
-  const problem: Problem = { code, what, fix };
-  return { exitCode: EXIT.rejected, problem };
-}
-
-function updateText({ update }: FleetView): string {
-  return update === null || update === undefined ? "" : `update to ${update.subject}: ${update.status}`;
+  return { exitCode: EXIT.rejected, problem: { code, what, fix } };
 }

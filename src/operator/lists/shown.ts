@@ -3,6 +3,7 @@ import type { Terminal } from "../../platform/terminal.ts";
 import { shellWord } from "../../platform/text/shell-word.ts";
 import {
   type Column,
+  countsText,
   csvLines,
   type Fact,
   inWords,
@@ -10,9 +11,11 @@ import {
   plainText,
   type Shown,
   sortKeyOf,
+  type Tone,
+  toneOf,
   type View,
 } from "../../views/view.ts";
-import { type Now, timeAgo, timeUntil } from "../times.ts";
+import { type Now, timeAgo, timeUntil, withRelativeTimes } from "../times.ts";
 import { compareNames, DOCUMENT_REMEDY, type Fact as TextFact, type ListView, noteHidden } from "./show-list.ts";
 
 /** Enough to distinguish two digests. */
@@ -22,8 +25,15 @@ export function shortDigest(digest: string): string {
   return digest.slice(0, DIGEST_SHOWN);
 }
 
-/** A value as text; "" for nothing. In a list a state has no reason, and a digest its beginning only. */
-export function shownText(shown: Shown, now: Now, { isInList = false } = {}): string {
+interface ShownOptions {
+  /** In a list a state has no reason, and a digest its beginning only. */
+  readonly isInList?: boolean;
+  /** For colours; none without it. */
+  readonly terminal?: Terminal | undefined;
+}
+
+/** A value as text; "" for nothing. */
+export function shownText(shown: Shown, now: Now, { isInList = false, terminal }: ShownOptions = {}): string {
   if (shown === null || typeof shown !== "object") return plainText(shown);
   switch (shown.kind) {
     case "past":
@@ -37,38 +47,62 @@ export function shownText(shown: Shown, now: Now, { isInList = false } = {}): st
     case "links":
       return plainText(shown);
     case "state": {
-      const { state, since = null, reason = null } = shown;
-      const word = inWords(state);
+      const { state, since = null, reason = null, tone = toneOf(state) } = shown;
+      const word = terminal === undefined ? inWords(state) : toned(inWords(state), tone, terminal);
       if (reason !== null && !isInList) return `${word}: ${reason}`;
       return since === null ? word : `${word}, ${timeAgo(since, now)}`;
     }
+    case "sentence":
+      return withRelativeTimes(shown.text, now);
+    case "reference":
+      return isInList || shown.id === "" || shown.id === shown.name ? shown.name : `${shown.name} (${shown.id})`;
+    case "counts":
+      return isInList ? plainText(shown) : countsText(shown);
   }
+}
+
+/** The colours of tones. */
+const STYLES = {
+  ready: "good",
+  active: "good",
+  preparing: "warn",
+  waiting: "dim",
+  degraded: "warn",
+  blocked: "bad",
+} as const satisfies Readonly<Record<Tone, Parameters<Terminal["style"]>[0]>>;
+
+export function toned(text: string, tone: Tone, terminal: Terminal): string {
+  return terminal.style(STYLES[tone], text);
 }
 
 /**
  * The table of a list, and its CSV.
  *
  * @param usual the names of the columns to show unless `--columns` names others; all without "asked" by default.
+ * @param terminal for colours; none without it.
  */
-export function tableOf<Item>({ columns, empty }: Pick<View<Item>, "columns" | "empty">, usual?: readonly string[]) {
+export function tableOf<Item>(
+  { columns, empty }: Pick<View<Item>, "columns" | "empty">,
+  usual?: readonly string[],
+  terminal?: Terminal,
+): ListView<Item> {
   const namesFrom = (screen: Column<Item>["from"]) =>
     columns.filter(({ from }) => from === screen).map(({ name }) => name);
   const names = columns.map(({ name }) => name);
-  const view: ListView<Item> = {
+  return {
     headers: names,
     usual: usual ?? columns.filter(({ from }) => from !== "asked").map(({ name }) => name),
     prose: columns.filter(({ weight = 1 }) => weight > 1).map(({ name }) => name),
     spare: [...namesFrom("medium"), ...namesFrom("wide"), ...namesFrom("terminal")],
-    row: (item, now) => columns.map(({ show }) => shownText(show(item), now, { isInList: true })),
+    row: (item, now) => columns.map(({ show }) => shownText(show(item), now, { isInList: true, terminal })),
     csv: (items, named) =>
       csvLines(named.length === 0 ? columns : named.flatMap((name) => columns[names.indexOf(name)] ?? []), items),
     empty: `${empty}.`,
   };
-  return view;
 }
 
-export function factTexts(facts: readonly Fact[], now: Now): readonly TextFact[] {
-  return facts.map(([name, value]) => [name, shownText(value, now)]);
+export function factTexts(facts: readonly Fact[], now: Now, terminal?: Terminal): readonly TextFact[] {
+  return facts.map(([name, value]) => [name, shownText(value, now, { terminal })]);
 }
 
 /** Needs as facts, the reason first, each with what to do. @param name of what needs it. */
@@ -87,7 +121,7 @@ export function showColumns<Item>(
   terminal: Terminal,
   now: Now,
 ): void {
-  const { headers, prose, spare, row } = tableOf({ columns, empty: "" });
+  const { headers, prose, spare, row } = tableOf({ columns, empty: "" }, undefined, terminal);
   const rows = items.map((item) => row(item, now));
   noteHidden(terminal.table(headers, rows, prose, spare), DOCUMENT_REMEDY, terminal);
 }

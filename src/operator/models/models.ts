@@ -1,16 +1,24 @@
 import { beyondSpec, operations } from "../../api/api.ts";
 import type { EndpointView } from "../../api/endpoints.ts";
 import { type ModelView, modelViewSchema } from "../../api/models.ts";
-import { axesInWords, textsIn } from "../../api/words/requirements.ts";
 import type { ExitCode, Terminal } from "../../platform/terminal.ts";
+import { checkpointFacts, ENDPOINT_COLUMNS, HEALTHS, MODELS, offeredModel } from "../../views/models.ts";
+import { isWanted } from "../../views/view.ts";
 import { command, type OperatorRow } from "../command.ts";
 import { find, type Resource } from "../find.ts";
-import { LIST } from "../flags.ts";
-import { mapListed } from "../lists/listed.ts";
-import { type Fact, type ListView, showFacts, showList, showOthers } from "../lists/show-list.ts";
-import { NOTHING_LISTED, type Service } from "../service.ts";
-import { type Now, timeAgo } from "../times.ts";
-import { healthText, loadEndpoints, showEndpoints } from "./endpoints.ts";
+import { choice, type Given, LIST, text } from "../flags.ts";
+import { keepListed, mapListed } from "../lists/listed.ts";
+import { showFacts, showList, showOthers } from "../lists/show-list.ts";
+import { factTexts, showColumns, tableOf } from "../lists/shown.ts";
+import { listIfOffered, NOTHING_LISTED, type Service } from "../service.ts";
+import type { Now } from "../times.ts";
+
+const LISTED = {
+  health: choice("<health>", "only models whose worst endpoint is this", HEALTHS),
+  region: text("<region>", "only models with an endpoint in this region", { names: "regions" }),
+  vendor: text("<vendor>", "only models of this vendor"),
+  ...LIST,
+};
 
 /** The models of the catalog. */
 export const modelCommands: readonly OperatorRow[] = [
@@ -18,8 +26,11 @@ export const modelCommands: readonly OperatorRow[] = [
     name: "models list",
     aliases: ["ls"],
     summary: "list the models of the catalog",
-    flags: LIST,
-    examples: ["robot-policy models list", "robot-policy models list --json | jq -r '.models[].slug'"],
+    flags: LISTED,
+    examples: [
+      "robot-policy models list --health unhealthy",
+      "robot-policy models list --json | jq -r '.models[].slug'",
+    ],
     run: listModels,
   }),
   command({
@@ -44,41 +55,30 @@ const MODEL: Resource<ModelView> = {
   isOnlyShown: true,
 };
 
-/** A model, with the health of its endpoints. */
-interface ListedModel {
-  readonly model: ModelView;
-  readonly health: string;
-}
-
-const MODELS: ListView<ListedModel> = {
-  headers: ["model", "name", "health", "vendor", "type", "license", "checkpoints", "regions"],
-  prose: ["name", "vendor"],
-  spare: ["checkpoints", "type", "license", "vendor", "regions"],
-  row: ({ model, health }) => [
-    model.slug,
-    model.display_name ?? "",
-    health,
-    model.vendor ?? "",
-    model.model_type ?? "",
-    model.license_tier ?? "",
-    String(model.checkpoints?.length ?? ""),
-    regionsOf(model).join(" "),
-  ],
-  empty: "The catalog has no models yet.",
-};
-
 function loadModels(service: Service) {
   return service.listAll(beyondSpec.listModels, ({ models }) => models);
 }
 
 /** The catalog, with the health of each model's endpoints. */
-async function listModels(service: Service): Promise<ExitCode> {
+async function listModels(service: Service, flags: Given<typeof LISTED>): Promise<ExitCode> {
+  const isFiltered = [flags.health, flags.region, flags.vendor].some((flag) => flag !== undefined);
+  const view = tableOf(isFiltered ? { ...MODELS, empty: "No model matches" } : MODELS, undefined, service.terminal);
   const result = await loadModels(service);
-  if (result.kind !== "ok") return showList(service, result, MODELS);
-  const endpoints = service.flags.json === true ? NOTHING_LISTED : await loadEndpoints(service);
+  if (result.kind !== "ok") return showList(service, result, view);
+  const asksHealth = service.flags.json !== true || flags.health !== undefined;
+  const endpoints = asksHealth ? await loadEndpoints(service) : NOTHING_LISTED;
   if (endpoints.kind !== "ok") return service.failed(endpoints);
-  const withHealth = (model: ModelView) => ({ model, health: healthText(model, endpoints.value, service.terminal) });
-  return showList(service, { ...result, value: mapListed(result.value, withHealth) }, MODELS);
+  const offered = mapListed(result.value, offeredModel(endpoints.value));
+  return showList(
+    service,
+    { ...result, value: keepListed(offered, (each) => isWanted(MODELS, each, flags, service.now().ms)) },
+    view,
+  );
+}
+
+/** The health of all endpoints in the catalog; null where the service does not show it. */
+function loadEndpoints(service: Service) {
+  return listIfOffered(service, beyondSpec.listEndpoints, ({ items }) => items);
 }
 
 /** `--json` prints the service's answer with `endpoints` added, null where the service does not show them. */
@@ -96,44 +96,14 @@ async function showOne(service: Service, slug: string): Promise<ExitCode> {
 }
 
 function showModel(model: ModelView, endpoints: readonly EndpointView[], terminal: Terminal, now: Now): void {
-  showFacts(terminal, [
-    ["model", model.slug],
-    ["name", model.display_name ?? ""],
-    ["vendor", model.vendor ?? ""],
-    ["type", model.model_type ?? ""],
-    ["license", model.license_tier ?? ""],
-    ["in the catalog", timeAgo(model.created_at, now)],
-  ]);
-  for (const { id, created_at: createdAt, regions, requirements } of model.checkpoints ?? []) {
-    const isDefault = id === model.default_checkpoint_id;
-    terminal.heading(`checkpoint ${id}`, isDefault ? " (default)" : "");
+  showFacts(terminal, factTexts(MODELS.factsOf({ model, endpoints }), now));
+  for (const checkpoint of model.checkpoints ?? []) {
+    const { id, regions } = checkpoint;
+    terminal.heading(`checkpoint ${id}`, id === model.default_checkpoint_id ? " (default)" : "");
     const own = endpoints.filter(({ checkpoint_id: checkpointId }) => checkpointId === id);
-    showFacts(terminal, [
-      ["created", timeAgo(createdAt, now)],
-      ...Object.entries(requirements ?? {}).map(needFact),
-      // The endpoint table shows the regions already.
-      ["regions", own.length > 0 ? "" : (regions?.join(" ") ?? "")],
-    ]);
-    if (own.length > 0) showEndpoints(own, terminal, now);
+    showFacts(terminal, factTexts(checkpointFacts(checkpoint), now));
+    if (own.length > 0) showColumns(ENDPOINT_COLUMNS, own, terminal, now);
+    // The table shows the regions already.
+    else showFacts(terminal, [["regions", regions?.join(" ") ?? ""]]);
   }
-}
-
-/** The value is empty where the checkpoint requires nothing. Unknown requirements are shown as JSON. */
-function needFact([name, value]: readonly [string, unknown]): Fact {
-  switch (name) {
-    case "robot_types":
-      return ["needs type", textsIn(value).join(" or ")];
-    case "camera_roles":
-      return ["needs cameras", textsIn(value).join(", ")];
-    case "state_axes":
-      return ["needs state axes", value === null ? "" : axesInWords(value)];
-    case "action_axes":
-      return ["needs action axes", value === null ? "" : axesInWords(value)];
-  }
-  const text = typeof value === "string" ? value : JSON.stringify(value ?? "");
-  return [`needs ${name.replaceAll("_", " ")}`, text === '""' ? "" : text];
-}
-
-function regionsOf({ checkpoints }: ModelView): readonly string[] {
-  return [...new Set((checkpoints ?? []).flatMap(({ regions }) => regions ?? []))].toSorted();
 }

@@ -7,7 +7,7 @@ import { EXIT, type ExitCode, type Terminal } from "../../platform/terminal.ts";
 import { computerNeed } from "../../views/computers.ts";
 import { AXES, CAMERAS, contractFacts, numbered } from "../../views/contracts.ts";
 import { isEnrolled, REGISTRATIONS, robotFacts, robotNeeds } from "../../views/robots.ts";
-import { isCurrent } from "../deployments/find.ts";
+import { isCurrent } from "../../views/deployments.ts";
 import { type Given, onOff } from "../flags.ts";
 import { showFacts } from "../lists/show-list.ts";
 import { factTexts, needTexts, showColumns } from "../lists/shown.ts";

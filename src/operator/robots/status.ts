@@ -3,15 +3,16 @@ import { ENDPOINT_STATUSES } from "../../api/endpoints.ts";
 import { FLEET_STATUSES } from "../../api/fleets.ts";
 import type { CallResult } from "../../client/call-result.ts";
 import type { ExitCode, Terminal } from "../../platform/terminal.ts";
+import { fleetRowWith } from "../../views/fleets.ts";
 import { type Attention, endpointsToAttend, robotCounts, robotsToAttend, stateCounts } from "../../views/overview.ts";
 import { inWords } from "../../views/view.ts";
 import { command, type OperatorRow } from "../command.ts";
 import { listEnrolments } from "../enrolments/enrolments.ts";
 import { isUnknownOperation } from "../failure.ts";
-import { loadNeeds, showNeeds, withNeeds } from "../fleets/needs.ts";
+import { showNeeds } from "../fleets/show.ts";
 import { itemsIn, type Listed } from "../lists/listed.ts";
 import { showFacts } from "../lists/show-list.ts";
-import type { Service } from "../service.ts";
+import { listIfOffered, type Service } from "../service.ts";
 import { type Now, timeAgo } from "../times.ts";
 import { loadRobots } from "./robots.ts";
 
@@ -36,8 +37,8 @@ async function showStatus(service: Service): Promise<ExitCode> {
   if (typeof endpoints === "number") return endpoints;
   const enrolments = itemsOrNone(await listEnrolments(service), service);
   if (typeof enrolments === "number") return enrolments;
-  const needs = await loadNeeds(service);
-  const fleets = views.map((view) => withNeeds(view, needs.kind === "ok" ? needs.value : null));
+  const needs = await listIfOffered(service, beyondSpec.listFleetNeeds, ({ items }) => items);
+  const fleets = views.map(fleetRowWith(needs.kind === "ok" ? needs.value : null));
   const waiting = enrolments.length;
   const needing = fleets.filter(({ needs }) => needs.length > 0);
   const attention = [...robotsToAttend(robots), endpointsToAttend(endpoints)].filter(({ items }) => items.length > 0);
@@ -49,7 +50,7 @@ async function showStatus(service: Service): Promise<ExitCode> {
   };
   const document = {
     enrolments_waiting: waiting,
-    fleet_needs: needing.map(({ view, needs }) => ({ fleet: view.name, needs })),
+    fleet_needs: needing.map(({ fleet, needs }) => ({ fleet: fleet.name, needs })),
     attention: attention.map(({ title, items }) => ({
       title,
       items: items.map(({ name, reason, at }) => ({ name, reason, since: at })),

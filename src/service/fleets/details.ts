@@ -61,7 +61,7 @@ export function getFleetDetails(context: Pick<OperationContext, "store" | "machi
 async function loadGenerations(reader: Reader, { id, active }: FleetFacts): Promise<readonly GenerationRow[]> {
   const rows = await reader
     .selectFrom("generations")
-    .select(["id", "subject", "created_at", "activated_at", "superseded_at"])
+    .select(["id", "subject", "checkpoint_id", "created_at", "activated_at", "superseded_at"])
     .where("fleet_id", "=", id)
     .orderBy(({ eb }) => eb.case().when("id", "=", active.id).then(0).else(1).end())
     .orderBy("id", "desc")
@@ -91,7 +91,10 @@ export interface Member extends MemberGroup {
   readonly site: string | null;
 }
 
-type GenerationRow = Pick<Tables["generations"], "id" | "subject" | "created_at" | "activated_at" | "superseded_at">;
+type GenerationRow = Pick<
+  Tables["generations"],
+  "id" | "subject" | "checkpoint_id" | "created_at" | "activated_at" | "superseded_at"
+>;
 
 /** Everything that a fleet's details are derived from. */
 export interface FleetDetailFacts extends FleetFacts {
@@ -132,9 +135,9 @@ function updatedAt(generations: readonly GenerationRow[]): string | null {
 }
 
 function generationView(row: GenerationRow, view: WholeFleetView): FleetGenerationView {
-  const { id: generationId, subject, created_at: createdAt, activated_at: activatedAt } = row;
-  const { status, blocker } = generationState(generationId, view);
-  return { generation_id: generationId, subject, status, blocker, created_at: createdAt, activated_at: activatedAt };
+  const { id, subject, checkpoint_id, created_at, activated_at } = row;
+  const { status, blocker } = generationState(id, view);
+  return { generation_id: id, subject, checkpoint_id, status, blocker, created_at, activated_at };
 }
 
 function generationState(

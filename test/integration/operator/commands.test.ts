@@ -91,7 +91,7 @@ describe("confirmation on a terminal", () => {
   it("update of a fleet → asked first", async () => {
     await site.run("fleets", "create", "--name", "asked", "--model", "pi0.5", "--robot", "arm-2");
     expect(await type("", "fleets", "update-model", "asked", "picky-vla")).toMatchObject(
-      endedWith(1, /^This updates asked, which uses pi0\.5: .* of 1\.\nUpdate it\? \[y\/N\]/),
+      endedWith(1, /^This updates asked, which uses pi0\.5: .* of 1\.\nIt uses pi0\.5 until .*\nUpdate it\? \[y\/N\]/),
     );
     expect((await type("Y", "fleets", "update-model", "asked", "picky-vla")).exitCode).toBe(0);
   });

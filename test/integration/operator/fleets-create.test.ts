@@ -34,7 +34,7 @@ describe("fleets create", () => {
       0,
       expect.stringMatching(/^ready {2}ready {2}fleet_\w+\n█{20} {2}2 ready of 2\n/),
     ]);
-    expect(err).toMatch(/^2 robots: arm-1, arm-2\nThe fleet ready is created \(fleet_\w+\)\.\n/);
+    expect(err).toMatch(/^2 robots; all can run the model: arm-1, arm-2\nThe fleet ready is created \(fleet_\w+\)\.\n/);
     // The result on stdout says so already.
     expect(err).not.toContain("ready is ready");
   });
@@ -48,7 +48,7 @@ describe("fleets create", () => {
   it("--wait: the fleet is blocked → exit 6 with the blocker", async () => {
     const { exitCode, err } = await create("blocked", PICKY.slug, "--robot", "cart", "--wait");
     expect(exitCode).toBe(6);
-    expect(err).toContain(`blocked: cart: ${PICKY.slug} needs a robot of type`);
+    expect(err).toContain(`cannot run it: cart: ${PICKY.slug} needs a robot of type`);
     expect(err).toContain("[fleet-blocked]");
   });
 
@@ -61,7 +61,7 @@ describe("fleets create", () => {
     await create("dead", DEAD.slug, ...ARMS);
     await expect.poll(preview).toContain("unhealthy since");
     const { err } = await create("dead too", DEAD.slug, ...ARMS, "--robot", "cart");
-    expect(err).toMatch(/^would wait: arm-1 and 2 more: The endpoint in us-west-2 has been unhealthy since \S+Z: /m);
+    expect(err).toMatch(/^would wait: arm-1, arm-2, cart: The endpoint in us-west-2 has been unhealthy since \S+Z: /m);
   });
 
   it("--wait: the model does not suit some robots → exit 6", async () => {

@@ -182,6 +182,38 @@ describe("fleets update-model", () => {
   });
 });
 
+describe("fleets rollback", () => {
+  it("after an update → asks with what it does; then the model of the generation before", async () => {
+    await create("undo", STEADY.slug, ...ARMS, "--wait");
+    expect(await site.run("fleets", "rollback", "undo")).toMatchObject(
+      endedWith(6, "undo had no other model before [no-earlier-model]"),
+    );
+    await site.run("fleets", "update-model", "undo", STEADY.oldest, "--wait");
+    const declined = await site.runWith({ answers: ["n"] }, "fleets", "rollback", "undo");
+    expect([declined.exitCode, declined.err]).toEqual([1, expect.stringContaining("[not-confirmed]")]);
+    expect(declined.err).toMatch(
+      /^This rolls undo back from \S+ to pi0\.5 \(ckpt_pi05_second\), which it used before\.\nIt uses \S+ until/,
+    );
+    const { exitCode, out, err } = await site.runWith({ answers: ["y"] }, "fleets", "rollback", "undo", "--wait");
+    expect([exitCode, out]).toEqual([0, expect.stringMatching(/^model +pi0\.5 \(active\)$/m)]);
+    expect(err).toContain(`undo is being updated to ${STEADY.slug}; ${STEADY.oldest} serves until that is ready`);
+  });
+
+  it("an update in progress → ends it", async () => {
+    await site.run("fleets", "update-model", "undo", DEAD.slug);
+    const { exitCode, err } = await site.run("fleets", "rollback", "undo");
+    expect([exitCode, err]).toEqual([0, `undo keeps ${STEADY.slug}; the update to ${DEAD.slug} is ended.\n`]);
+  });
+
+  it("a model that stands for another checkpoint by now → the checkpoint itself; documented service → not offered", async () => {
+    await create("exact", STEADY.oldest, ...ARMS, "--wait");
+    await site.run("fleets", "update-model", "exact", STEADY.slug, "--wait");
+    const { out } = await site.run("fleets", "rollback", "exact", "--dry-run", "--json");
+    expect(JSON.parse(out)).toMatchObject({ method: "POST", body: { subject: STEADY.oldest } });
+    expect(await site.eleven("fleets", "rollback", "exact")).toMatchObject(endedWith(6, "[not-offered]"));
+  });
+});
+
 describe("fleets reconcile", () => {
   beforeAll(async () => {
     for (const name of ["pack-1", "pack-2"]) await site.register(name, { site: "packing" });
@@ -194,11 +226,10 @@ describe("fleets reconcile", () => {
   it("declined → says who would join and leave, changes nothing", async () => {
     const { exitCode, err } = await site.runWith({ answers: ["n"] }, "fleets", "reconcile", "packing");
     expect([exitCode, err]).toEqual([1, expect.stringContaining("[not-confirmed]")]);
-    expect(err.split("\n").slice(0, 4)).toEqual([
-      "packing has 2 robots now, and 1 afterwards.",
-      "join: pack-3",
-      "leave: pack-1, pack-2",
-      "At most 1 may be active at once, instead of 2.",
+    expect(err.split("\n").slice(0, 3)).toEqual([
+      "1 robot joins: pack-3",
+      "2 robots leave: pack-1, pack-2",
+      "packing has 1 robot afterwards, of which at most 1 may be active at once, instead of 2.",
     ]);
     expect(await site.json("fleets", "show", "packing")).toMatchObject({ robots: { registered: 2 } });
   });
@@ -207,7 +238,7 @@ describe("fleets reconcile", () => {
     const { out, err } = await site.run("fleets", "reconcile", "packing", "--dry-run");
     expect([out, err]).toEqual([
       expect.stringMatching(/POST .*\/reconcile/),
-      expect.stringContaining("join: pack-3\n"),
+      expect.stringContaining("1 robot joins: pack-3\n"),
     ]);
     const { out: json } = await site.run("fleets", "reconcile", "packing", "--dry-run", "--json");
     expect(JSON.parse(json)).toMatchObject({ method: "POST", body: null });

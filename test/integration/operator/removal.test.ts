@@ -76,7 +76,7 @@ it("fleets remove: says what remains, asks once, and frees the name", async () =
   const declined = await site.runWith({ answers: [""] }, "fleets", "remove", "night");
   expect([declined.exitCode, declined.err]).toEqual([
     1,
-    expect.stringMatching(/^This deletes the fleet night \(1 robot, \w+\)\.\nIts robots and their deployments stay/),
+    expect.stringMatching(/^This deletes the fleet night \(\w+\)\.\nIts robot and its deployment stay/),
   ]);
   expect(await site.run("fleets", "remove", "night")).toMatchObject({
     exitCode: 0,

@@ -96,6 +96,8 @@ export const SESSION: readonly SessionStep[] = [
   { words: words("fleets update-model packing dead-vla --wait --timeout 1s"), only: "ours", unsteady: true },
   { words: words("fleets update-model packing pi0.6 --wait"), only: "stub" },
   { words: words("fleets update-model packing pi0.7"), only: "stub", json: "stub" },
+  { words: words("fleets rollback packing") },
+  { words: words("fleets rollback packing") },
   { words: words("fleets show nobody") },
   { words: words("fleets remove packing --dry-run") },
   { words: words("fleets remove packing") },

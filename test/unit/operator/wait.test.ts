@@ -5,9 +5,9 @@ import { createTerminal } from "../../../src/cli/terminal.ts";
 import type { CallResult } from "../../../src/client/call-result.ts";
 import type { OperatorContext } from "../../../src/operator/context.ts";
 import { readDuration } from "../../../src/operator/flags.ts";
-import { groupNeeds, withNeeds } from "../../../src/operator/fleets/needs.ts";
-import { endOfCreation, endOfUpdate } from "../../../src/operator/fleets/wait.ts";
-import { countsAsBar, countsText, withRelativeTimes, reasonOf } from "../../../src/operator/fleets/words.ts";
+import { countsBar } from "../../../src/operator/fleets/show.ts";
+import { endOf } from "../../../src/operator/fleets/wait.ts";
+import { withRelativeTimes } from "../../../src/operator/times.ts";
 import type { Service } from "../../../src/operator/service.ts";
 import { type Look, waitUntilEnded } from "../../../src/operator/wait.ts";
 import { EXIT } from "../../../src/platform/terminal.ts";
@@ -149,23 +149,30 @@ describe("exit code of a wait for a fleet", () => {
     ["preparing", { active_model: generation("g", "preparing") }, undefined],
     ["preparing, without a model in the view", { active_model: null }, undefined],
     ["prepared, before its window", { active_model: generation("g"), readiness_mode: "scheduled" }, undefined],
-  ])("creation: %s", (_what, parts, exitCode) => {
-    expect(endOfCreation(fleet(parts))?.exitCode).toBe(exitCode);
+  ])("no update: %s", (_what, parts, exitCode) => {
+    expect(endOf(fleet(parts), null)?.exitCode).toBe(exitCode);
   });
 
   it.each<[what: string, parts: Partial<FleetView>, exitCode: number | undefined]>([
-    ["active", { active_model: generation("new"), update: null }, 0],
-    ["active, before its window", { active_model: generation("new"), status: "preparing" }, 0],
-    ["the fleet has it, and prepares it", { active_model: generation("new", "preparing"), update: null }, undefined],
-    ["the fleet has it, blocked", { active_model: generation("new", "blocked"), status: "blocked" }, 6],
-    ["the fleet has it, in another service's words", { active_model: generation("new", "live"), status: "ready" }, 0],
-    ["active, and the next one starts", { active_model: generation("new"), update: generation("next") }, 0],
-    ["under way", { active_model: generation("old"), update: generation("new", "preparing") }, undefined],
-    ["blocked", { active_model: generation("old"), update: generation("new", "blocked") }, 6],
-    ["replaced", { active_model: generation("old"), update: generation("other", "pending") }, 7],
-    ["taken back", { active_model: generation("old"), update: null }, 7],
+    ["active", { status: "ready", active_model: generation("new"), update: null }, 0],
+    ["active, before its window", { active_model: generation("new") }, undefined],
+    ["active, and degraded since", { status: "degraded", active_model: generation("new") }, 6],
+    ["active, in another service's words", { status: "ready", active_model: generation("new", "live") }, 0],
+    ["active, and the next begins", { status: "ready", active_model: generation("new"), update: generation("n") }, 0],
+    [
+      "in progress",
+      { status: "ready", active_model: generation("old"), update: generation("new", "pending") },
+      undefined,
+    ],
+    ["in progress, no model is told", { status: "ready", update: generation("new", "pending") }, undefined],
+    ["blocked", { status: "ready", active_model: generation("old"), update: generation("new", "blocked") }, 6],
+    ["replaced", { status: "ready", active_model: generation("old"), update: generation("other", "pending") }, 7],
+    ["replaced, no model is told", { status: "ready", update: generation("other", "pending") }, 7],
+    ["taken back", { status: "ready", active_model: generation("old"), update: null }, 7],
+    ["a service that tells the status alone: ready", { status: "ready" }, 0],
+    ["a service that tells the status alone: blocked", { status: "blocked" }, 6],
   ])("update: %s", (_what, parts, exitCode) => {
-    expect(endOfUpdate("new")(fleet(parts))?.exitCode).toBe(exitCode);
+    expect(endOf(fleet(parts), "new")?.exitCode).toBe(exitCode);
   });
 });
 
@@ -187,62 +194,17 @@ describe("text formats", () => {
     expect("value" in read ? read.value : null).toBe(expected);
   });
 
-  it.each<[counts: FleetView["robots"], bar: string, text: string]>([
-    [
-      { registered: 4, ready: 1, active: 1, waiting: 1, blocked: 1 },
-      "██████████▒▒▒▒▒░░░░░",
-      "1 active, 1 ready, 1 waiting, 1 blocked of 4",
-    ],
-    [{ registered: 2, ready: 2, active: 0, waiting: 0, blocked: 0 }, "█".repeat(20), "2 ready of 2"],
-    [{ registered: 3, ready: 0, active: 0, waiting: 0, blocked: 3 }, "░".repeat(20), "3 blocked of 3"],
-    [{ registered: 0, ready: 0, active: 0, waiting: 0, blocked: 0 }, "", "0 robots"],
-    [
-      { registered: 1, ready: 9, active: 9, waiting: 0, blocked: 9 },
-      "█".repeat(20),
-      "9 active, 9 ready, 9 blocked of 1",
-    ],
-  ])("%j", (counts, bar, text) => {
-    const { context } = open();
-    expect([countsAsBar(counts, context.terminal), countsText(counts)]).toEqual([bar, text]);
+  it.each<[counts: FleetView["robots"], bar: string]>([
+    [{ registered: 4, ready: 1, active: 1, waiting: 1, blocked: 1 }, "██████████▒▒▒▒▒░░░░░"],
+    [{ registered: 2, ready: 2, active: 0, waiting: 0, blocked: 0 }, "█".repeat(20)],
+    [{ registered: 3, ready: 0, active: 0, waiting: 0, blocked: 3 }, "░".repeat(20)],
+    [{ registered: 0, ready: 0, active: 0, waiting: 0, blocked: 0 }, ""],
+    [{ registered: 1, ready: 9, active: 9, waiting: 0, blocked: 9 }, "█".repeat(20)],
+  ])("countsBar: %j", (counts, bar) => {
+    expect(countsBar(counts, open().context.terminal)).toBe(bar);
   });
 
-  const LACKS = "No robot of this fleet can run pi0.5: arm-1: pi0.5 needs a camera. Set up robots again.";
-  const DEAD =
-    "The endpoint of m in us has been unhealthy since 2026-11-22T09:30:05.120Z: status 503; 2 of 2 robots wait.";
   const NOW = { ms: Date.parse("2026-11-22T09:43:00Z"), isAbsolute: false };
-  const mixed = { registered: 40, ready: 8, active: 0, waiting: 0, blocked: 32 };
-  const failing = { registered: 2, ready: 1, active: 0, waiting: 1, blocked: 0 };
-  const readinessEstimate = { lower_seconds: 60, upper_seconds: 180, updated_at: "" };
-  it.each<[what: string, parts: Partial<FleetView>, reason: string]>([
-    ["ready", { status: "ready" }, ""],
-    ["blocked", { status: "blocked", blocker: LACKS }, "No robot of this fleet can run pi0.5"],
-    ["over", { status: "blocked", blocker: "All windows are past. Create a fleet." }, "All windows are past"],
-    ["degraded by robots", { status: "degraded", robots: mixed }, "32 of 40 robots cannot run its model"],
-    ["degraded by an endpoint", { status: "degraded", robots: failing }, "an inference endpoint fails; 1 robot waits"],
-    ["preparing", { readiness_estimate: readinessEstimate }, "ready in 1 min to 3 min"],
-    ["updated", { status: "ready", update: generation("g", "preparing") }, "preparing update to m"],
-    [
-      "a blocked update",
-      {
-        status: "ready",
-        update: { ...generation("g", "blocked"), blocker: "1 of 2 robots cannot run m: arm-1: why." },
-      },
-      "blocked update to m; 1 of 2 robots cannot run m",
-    ],
-  ])("reasonOf: %s", (_what, parts, reason) => {
-    expect(reasonOf(fleet(parts), withNeeds(fleet(parts), null).needs, NOW)).toBe(reason);
-  });
-
-  it("reasonOf: preparing fleet with an unreachable endpoint → the endpoint, and since when", () => {
-    const needs = [{ reason: DEAD, action: "Get it to answer again." }];
-    const since = "The endpoint of m in us has been unhealthy since 09:30Z (12 min ago)";
-    expect(reasonOf(fleet({ status: "preparing" }), needs, NOW)).toBe(since);
-    const updated = { status: "ready", update: generation("g", "preparing") } as const;
-    expect(reasonOf(fleet(updated), [{ reason: `Update: ${DEAD}`, action: "" }], NOW)).toBe(
-      `preparing update to m; ${since}`,
-    );
-  });
-
   it.each([
     ["since 2026-11-22T09:30:05.120Z: status 503", "since 09:30Z (12 min ago): status 503"],
     ["until 2026-11-22T11:50Z.", "until 11:50Z (in 2 h)."],
@@ -251,30 +213,5 @@ describe("text formats", () => {
     ["since 2026-11-22T09:43:07Z by a clock that is ahead", "since 09:43Z (now) by a clock that is ahead"],
   ])("withRelativeTimes: %s", (text, expected) => {
     expect(withRelativeTimes(text, NOW)).toBe(expected);
-  });
-
-  it("countsText: robots over the peak do not count as waiting, unless the counts are inconsistent", () => {
-    const robots = { registered: 5, ready: 1, active: 1, waiting: 3, blocked: 0 };
-    const text = (peak: number, robot = 0) => countsText(robots, { endpoint: 1 - robot, window: 0, peak, robot });
-    expect(text(2)).toBe("1 active, 1 ready, 2 over the peak, 1 waiting of 5");
-    expect(text(2, 1)).toBe("1 active, 1 ready, 2 over the peak, 1 offline of 5");
-    expect(text(3)).toBe("1 active, 1 ready, 3 waiting of 5");
-  });
-
-  it("groupNeeds: need of many fleets → one line; of a single fleet → in full", () => {
-    const action = "Set up robots again.";
-    const blocked = (name: string, robot: string) => ({
-      view: { ...fleet({}), name },
-      needs: [{ reason: `No robot of this fleet can run m: ${robot}: m needs a camera.`, action }],
-    });
-    const dead = { view: { ...fleet({}), name: "c" }, needs: [{ reason: DEAD, action: "Mend it." }] };
-    expect(groupNeeds([dead, blocked("a", "arm-1"), blocked("b", "arm-2"), { ...dead, needs: [] }], NOW)).toEqual([
-      { names: ["a", "b"], reason: "No robot of this fleet can run m.", action },
-      {
-        names: ["c"],
-        reason: "The endpoint of m in us has been unhealthy since 09:30Z (12 min ago): status 503; 2 of 2 robots wait.",
-        action: "Mend it.",
-      },
-    ]);
   });
 });

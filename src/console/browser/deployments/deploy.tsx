@@ -2,7 +2,9 @@
 import type * as z from "zod";
 
 import type { deploymentListSchema, DeploymentView } from "../../../api/deployments.ts";
+import { currentOn, replacementConsequence } from "../../../views/deployments.ts";
 import { type Data, useData } from "../data/query.ts";
+import { serviceNow } from "../data/request.ts";
 import { mayDo } from "../data/session.ts";
 import { PreviewList, usePreview } from "../fleets/preview.tsx";
 import { useSubjectField } from "../models/catalog.tsx";
@@ -90,22 +92,11 @@ interface ProspectProps {
 function Prospect({ robot, model }: ProspectProps) {
   const isAsked = robot !== "" && model !== "" && mayDo("robots:read");
   const preview = usePreview(isAsked ? { robots: [robot], subject: model } : null);
-  const replaced = useReplaced(robot);
+  const replaced = currentOn(robot, useCurrentDeployments().value?.items ?? []);
   return (
     <div class="prospect">
       <PreviewList preview={preview} />
-      {replaced === undefined ? null : (
-        <p role="status">
-          {robot} has {replaced.model} now ({replaced.status}); the new deployment retires it.
-        </p>
-      )}
+      {replaced === undefined ? null : <p role="status">{replacementConsequence(replaced, serviceNow())}</p>}
     </div>
   );
-}
-
-function useReplaced(robot: string): DeploymentView | undefined {
-  const deployments = useCurrentDeployments();
-  if (robot === "") return undefined;
-  const isOf = ({ robot: name, robot_id: robotId }: DeploymentView) => name === robot || robotId === robot;
-  return deployments.value?.items.find(isOf);
 }

@@ -1,83 +1,25 @@
 import type { FleetNeed } from "../../../api/fleet-details.ts";
+import { FLEET_STATES, type FleetRow, FLEETS, fleetState, groupNeeds, reasonOf } from "../../../views/fleets.ts";
+import { toneOf } from "../../../views/view.ts";
 import { mayDo } from "../data/session.ts";
 import { useSettled } from "../data/query.ts";
 import { CountBar } from "../parts/count-bar.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Sentence, withTimes } from "../parts/relative-time.tsx";
-import { StatusBadge, toneOf } from "../parts/status-badge.tsx";
-import { type Column, countColumn, textColumn } from "../parts/table/columns.tsx";
+import { columnsOf, filtersOf } from "../parts/shown.tsx";
+import { StatusBadge } from "../parts/status-badge.tsx";
 import type { Filtering } from "../parts/table/filter-bar.tsx";
 import { ListPage } from "../parts/table/list-page.tsx";
-import { counted, number, withSpaces } from "../parts/text.ts";
-import {
-  fleetPath,
-  type FleetRow,
-  groupByNeeds,
-  progressOf,
-  robotCounts,
-  severityOf,
-  stateWord,
-  useFleets,
-} from "./data.ts";
+import { capitalized, counted } from "../parts/text.ts";
+import { fleetPath, useFleets } from "./data.ts";
 
-const COLUMNS: readonly Column<FleetRow>[] = [
-  textColumn({ id: "name", name: "Fleet", track: "minmax(9rem, 1.2fr)" }, ({ fleet }) => fleet.name),
-  {
-    id: "state",
-    name: "State",
-    track: "8.25rem",
-    cell: (row) => <FleetBadge row={row} />,
-    sortBy: severityOf,
-  },
-  {
-    id: "reason",
-    name: "Reason",
-    track: "minmax(12rem, 3fr)",
-    cell: ({ fleet, needs }) => (needs.length === 0 ? progressOf(fleet) : <NeedTexts needs={needs} isBrief />),
-  },
-  {
-    id: "robots",
-    name: "Robots",
-    track: "minmax(8rem, 1fr)",
-    cell: (row) => (
-      <span class="bar-and-number">
-        <CountBar counts={robotCounts(row)} noun="robot" isSmall />
-        {number(row.fleet.robots.registered)}
-      </span>
-    ),
-    sortBy: ({ fleet }) => fleet.robots.registered,
-    first: "down",
-  },
-  {
-    id: "model",
-    name: "Model",
-    track: "minmax(7rem, 1fr)",
-    from: "medium",
-    cell: ({ fleet: { active_model: activeModel, subject, update } }) => (
-      <>
-        {activeModel?.subject ?? subject}
-        {update === null || update === undefined ? null : <span class="second-line">→ {update.subject}</span>}
-      </>
-    ),
-    sortBy: ({ fleet }) => fleet.subject,
-  },
-  textColumn({ id: "mode", name: "Mode", track: "7rem", from: "wide" }, ({ fleet }) =>
-    withSpaces(fleet.readiness_mode),
-  ),
-  countColumn({ id: "peak", name: "Peak", track: "4rem", from: "wide" }, ({ fleet }) => fleet.peak_active_robots),
-];
+/** The action stands below its reason, and the id is on the page of the fleet. */
+const COLUMNS = columnsOf(FLEETS.columns, { reason: (row) => <Reason row={row} /> }).filter(
+  ({ id }) => id !== "action" && id !== "id",
+);
 
 const FILTERING: Filtering<FleetRow> = {
-  filters: [
-    { id: "state", label: "State", valuesOf: ({ fleet: { status } }) => [status] },
-    { id: "model", label: "Model", valuesOf: ({ fleet: { subject } }) => [subject] },
-    {
-      id: "mode",
-      label: "Mode",
-      valuesOf: ({ fleet: { readiness_mode: readinessMode } }) => [readinessMode],
-      wordOf: withSpaces,
-    },
-  ],
+  filters: filtersOf(FLEETS.filters),
   textOf: ({ fleet, needs }) =>
     [fleet.name, fleet.id, fleet.subject, fleet.status, ...needs.map(({ reason }) => reason)].join(" "),
 };
@@ -97,19 +39,19 @@ export function Fleets() {
       title="Fleets"
       actions={create}
       data={fleets}
-      emptyTitle="There is no fleet yet"
+      emptyTitle={FLEETS.empty}
       empty={
         <p>
           A fleet is a group of robots that share one model. The service keeps capacity ready for them, and shows which
           robots cannot run the model.
         </p>
       }
-      noun="fleet"
+      noun={FLEETS.noun}
       columns={COLUMNS}
       rows={rows}
       keyOf={({ fleet }) => fleet.id}
       hrefOf={({ fleet }) => fleetPath(fleet.id)}
-      sort="state"
+      sort="status"
       isLoading={!isSettled}
       filtering={FILTERING}
       hint="Name, model, reason"
@@ -122,19 +64,17 @@ interface SummaryProps {
   readonly lines: number;
 }
 
-const STATES = ["ready", "preparing", "degraded", "blocked"] as const;
-
 /** Fleets by state, and those that need attention, with why and what to do. */
 export function FleetSummary({ rows, lines }: SummaryProps) {
   if (rows.length === 0) {
     return (
       <p>
-        There is no fleet yet. <a href="/fleets">What is a fleet?</a>
+        {FLEETS.empty}. <a href="/fleets">What is a fleet?</a>
       </p>
     );
   }
-  const counts = STATES.map((state) => {
-    const count = rows.filter(({ fleet }) => fleet.status === state).length;
+  const counts = FLEET_STATES.toReversed().map((state) => {
+    const count = rows.filter((row) => fleetState(row) === state).length;
     return { tone: toneOf(state), word: state, count };
   });
   return (
@@ -146,18 +86,18 @@ export function FleetSummary({ rows, lines }: SummaryProps) {
 }
 
 function FleetsNeedingAttention({ rows: all, lines }: SummaryProps) {
-  const groups = groupByNeeds(all);
+  const groups = groupNeeds(all);
   if (groups.length === 0) return <p class="needs">No fleets need attention.</p>;
-  const rest = groups.slice(lines).reduce((sum, { rows }) => sum + rows.length, 0);
+  const rest = new Set(groups.slice(lines).flatMap(({ rows }) => rows)).size;
   return (
     <>
       <ul class="needs" aria-label="Fleets that need attention">
-        {groups.slice(0, lines).map(({ needs, rows }) => (
-          <li key={rows[0]?.fleet.id}>
-            {rows[0] === undefined ? null : <FleetBadge row={rows[0]} />}
+        {groups.slice(0, lines).map(({ need, rows }) => (
+          <li key={`${rows[0].fleet.id} ${need.reason}`}>
+            <FleetBadge row={rows[0]} />
             <div>
               <FleetNames rows={rows} />
-              <NeedTexts needs={needs} isBrief />
+              <NeedTexts needs={[need]} isBrief />
             </div>
           </li>
         ))}
@@ -174,9 +114,9 @@ function FleetsNeedingAttention({ rows: all, lines }: SummaryProps) {
 /** Most names shown per group. */
 const NAMES_SHOWN = 4;
 
-function FleetNames({ rows }: { readonly rows: readonly FleetRow[] }) {
+function FleetNames({ rows }: { readonly rows: readonly [FleetRow, ...FleetRow[]] }) {
   const rest = rows.length - NAMES_SHOWN;
-  const query = new URLSearchParams({ state: rows[0]?.fleet.status ?? "" });
+  const query = new URLSearchParams({ status: fleetState(rows[0]) });
   return (
     <p class="need-names">
       {rows.slice(0, NAMES_SHOWN).map(({ fleet }) => (
@@ -186,6 +126,15 @@ function FleetNames({ rows }: { readonly rows: readonly FleetRow[] }) {
       ))}
       {rest <= 0 ? null : <a href={`/fleets?${query.toString()}`}>{counted(rest, "more fleet")}</a>}
     </p>
+  );
+}
+
+/** All needs of the fleet, else what else there is to say. */
+function Reason({ row }: { readonly row: FleetRow }) {
+  return row.needs.length === 0 ? (
+    <Sentence text={capitalized(reasonOf(row))} />
+  ) : (
+    <NeedTexts needs={row.needs} isBrief />
   );
 }
 
@@ -211,9 +160,6 @@ export function NeedTexts({ needs, isBrief = false }: NeedTextsProps) {
   );
 }
 
-/** The state to show: of a fleet that is stuck too. */
 export function FleetBadge({ row }: { readonly row: FleetRow }) {
-  const word = stateWord(row);
-  const { status } = row.fleet;
-  return <StatusBadge status={word === status ? status : "degraded"} word={word} />;
+  return <StatusBadge status={fleetState(row)} />;
 }

@@ -1,6 +1,6 @@
 /** Which robots can run a model, wherever one is chosen, and the lists of robots that pages of fleets show. */
 import type { FleetPreviewed, PreviewedRobot } from "../../../api/fleet-details.ts";
-import { fitCounts, type FitGroup, fitGroups } from "../../../api/words/fit-groups.ts";
+import { FIT_STATES, fitGroups, fitText } from "../../../views/fleets.ts";
 import { type Outcome, type Problem, request } from "../data/request.ts";
 import { type Data, useQuery } from "../data/query.ts";
 import { formErrors } from "../parts/form/form-errors.ts";
@@ -85,19 +85,21 @@ interface PreviewedProps {
 
 function Previewed({ robots, opensElsewhere }: PreviewedProps) {
   const groups = fitGroups(robots);
-  const isJudged = robots.some(({ fits }) => fits !== null);
   return (
     <>
       <p role="status" class="preview-total">
-        <b>{counted(robots.length, "robot")}</b>
-        {isJudged ? `; ${prospect(robots.length, fitCounts(groups))}` : ""}
+        {fitText(groups)}
       </p>
       <ul class="groups">
         {groups.map(({ fit, reason, robots: some }) => (
           <li key={`${fit} ${reason ?? ""}`}>
             {fit === "runs" && groups.length === 1 ? null : (
               <p class="group-head">
-                <StatusBadge status={FITS[fit].status} word={`${number(some.length)} ${FITS[fit].word}`} />
+                <StatusBadge
+                  status={fit}
+                  tone={FIT_STATES[fit].tone}
+                  word={`${number(some.length)} ${FIT_STATES[fit].word}`}
+                />
                 {reason === null ? null : <Sentence text={reason} />}
               </p>
             )}
@@ -107,18 +109,6 @@ function Previewed({ robots, opensElsewhere }: PreviewedProps) {
       </ul>
     </>
   );
-}
-
-const FITS = {
-  lacks: { status: "blocked", word: "cannot run it" },
-  waits: { status: "degraded", word: "would wait" },
-  runs: { status: "ready", word: "can run it" },
-} as const satisfies Record<FitGroup["fit"], object>;
-
-function prospect(total: number, { lacks, waits, runs }: ReturnType<typeof fitCounts>): string {
-  if (lacks + waits === 0) return `${total === 1 ? "it" : "all"} can run the model`;
-  const later = waits === 0 ? "" : `, ${number(waits)} once the endpoint answers`;
-  return `${number(runs)} can run the model${waits === 0 ? "" : " now"}${later}`;
 }
 
 interface RobotNamesProps {

@@ -1,6 +1,6 @@
 import { Icon } from "./icon.tsx";
 import { counted } from "./text.ts";
-import type { Tone } from "./status-badge.tsx";
+import type { Tone } from "../../../views/view.ts";
 
 export interface Count {
   readonly tone: Tone;

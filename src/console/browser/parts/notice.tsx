@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { isTemporary, type Problem, sentence } from "../data/request.ts";
 import { EndingButton } from "./form/ending-button.tsx";
 import { Icon } from "./icon.tsx";
-import type { Tone } from "./status-badge.tsx";
+import type { Tone } from "../../../views/view.ts";
 
 interface NoticeProps {
   readonly tone: Tone;

@@ -1,7 +1,10 @@
 /** Renders what src/views says for the browser. */
+import type { ComponentChildren } from "preact";
+
 import { relativeTime } from "../../../platform/text/relative-time.ts";
 import {
   type Column as ViewColumn,
+  type Counts,
   type Fact,
   type Filter as ViewFilter,
   inWords,
@@ -9,14 +12,18 @@ import {
   plainText,
   type Shown as Value,
   sortKeyOf,
+  toneOf,
 } from "../../../views/view.ts";
 import { sentence, serviceNow } from "../data/request.ts";
+import { robotPath } from "../robots/data.ts";
+import { modelPath } from "../router.ts";
 import { CopyButton, DigestChip } from "./copy-button.tsx";
+import { CountBar } from "./count-bar.tsx";
 import { Labels } from "./labels.tsx";
 import { None, Pending } from "./none.tsx";
 import { Notice } from "./notice.tsx";
 import { Facts } from "./page.tsx";
-import { RelativeTime } from "./relative-time.tsx";
+import { RelativeTime, Sentence, withTimes } from "./relative-time.tsx";
 import { StatusBadge } from "./status-badge.tsx";
 import type { Column } from "./table/columns.tsx";
 import type { Filter } from "./table/filter-bar.tsx";
@@ -53,18 +60,39 @@ export function Shown({ value, isInList = false }: { readonly value: Value; read
     case "state":
       return (
         <>
-          <StatusBadge status={value.state} />
+          <StatusBadge status={value.state} tone={value.tone} />
           {value.since === undefined || value.since === null ? null : (
             <span class="second-line">
               <RelativeTime at={value.since} />
             </span>
           )}
           {value.reason === undefined || value.reason === null ? null : (
-            <span class="second-line" title={value.reason}>
-              {value.reason}
+            <span class="second-line two-lines" title={withTimes(value.reason)}>
+              <Sentence text={value.reason} />
             </span>
           )}
         </>
+      );
+    case "sentence":
+      return <Sentence text={value.text} />;
+    case "reference": {
+      const { to, name, id } = value;
+      if (isInList) return <span title={id}>{name}</span>;
+      return (
+        <>
+          <a href={to === "robot" ? robotPath(name, id) : modelPath(name)}>{name}</a>
+          {id === "" || id === name ? "" : ` (${id})`}
+        </>
+      );
+    }
+    case "counts":
+      return isInList ? (
+        <span class="bar-and-number">
+          <ShownCounts value={value} isInList />
+          {`${number(value.ready)}/${number(value.total)}`}
+        </span>
+      ) : (
+        <ShownCounts value={value} />
       );
   }
 }
@@ -82,38 +110,22 @@ function Links({ links }: { readonly links: readonly { readonly text: string; re
   );
 }
 
-export function ShownFacts({ facts }: { readonly facts: readonly Fact[] }) {
-  return <Facts facts={facts.map(([name, value]) => [capitalized(name), <Shown value={value} />])} />;
+function ShownCounts({
+  value: { counts, noun },
+  isInList = false,
+}: {
+  readonly value: Counts;
+  readonly isInList?: boolean;
+}) {
+  return (
+    <CountBar counts={counts.map((each) => ({ ...each, tone: toneOf(each.word) }))} noun={noun} isSmall={isInList} />
+  );
 }
 
-/** A small table inside a page; the first column names the row. */
-export function ShownTable<Row>({ label, hasTitle = false, columns, rows }: ShownTableProps<Row>) {
-  const table = (
-    <SmallTable label={label} heads={columns.map(({ name }) => capitalized(name))}>
-      {rows.map((row, index) => (
-        <tr key={index}>
-          {columns.map(({ name, show }, place) =>
-            place === 0 ? (
-              <th key={name} scope="row">
-                <Shown value={show(row)} />
-              </th>
-            ) : (
-              <td key={name}>
-                <Shown value={show(row)} />
-              </td>
-            ),
-          )}
-        </tr>
-      ))}
-    </SmallTable>
-  );
-  if (!hasTitle) return table;
-  return (
-    <section>
-      <h3>{label}</h3>
-      {table}
-    </section>
-  );
+/** The facts of a resource that have a value. */
+export function ShownFacts({ facts }: { readonly facts: readonly Fact[] }) {
+  const given = facts.filter(([, value]) => value !== null && value !== "");
+  return <Facts facts={given.map(([name, value]) => [capitalized(name), <Shown value={value} />])} />;
 }
 
 interface ShownTableProps<Row> {
@@ -144,22 +156,58 @@ export function Needs({ needs }: { readonly needs: readonly OwnNeed[] }) {
   );
 }
 
-/** Columns of a table; those that must be asked for are left out. */
-export function columnsOf<Row>(columns: readonly ViewColumn<Row>[]): readonly Column<Row>[] {
+/** A small table of the columns that have a value, without those that need a wide screen. */
+export function ShownTable<Row>({ label, hasTitle = false, columns, rows }: ShownTableProps<Row>) {
+  const isNothing = (value: Value) => value === null || value === "";
+  const used = columns.filter(({ from, show }) => from !== "wide" && !rows.every((row) => isNothing(show(row))));
+  const table = (
+    <SmallTable label={label} heads={used.map(({ name }) => capitalized(name))}>
+      {rows.map((row, index) => (
+        <tr key={index}>
+          {used.map(({ name, show }, at) => {
+            const cell = <Shown value={show(row)} isInList />;
+            return at === 0 ? (
+              <th key={name} scope="row">
+                {cell}
+              </th>
+            ) : (
+              <td key={name}>{cell}</td>
+            );
+          })}
+        </tr>
+      ))}
+    </SmallTable>
+  );
+  if (!hasTitle) return table;
+  return (
+    <section>
+      <h3>{label}</h3>
+      {table}
+    </section>
+  );
+}
+
+/**
+ * Columns of a table; those that must be asked for are left out.
+ *
+ * @param cells by the name of the column, for those that are shown in another way.
+ */
+export function columnsOf<Row>(
+  columns: readonly ViewColumn<Row>[],
+  cells: Readonly<Record<string, (row: Row) => ComponentChildren>> = {},
+): readonly Column<Row>[] {
   return columns.flatMap((column) => {
     const { name, show, from, first, weight = 1 } = column;
-    if (from === "asked") return [];
-    return [
-      {
-        id: name,
-        name: capitalized(name),
-        track: `minmax(${weight > 1 ? 8 : 6}rem, ${weight}fr)`,
-        ...(from === undefined ? {} : { from }),
-        ...(first === undefined ? {} : { first }),
-        cell: (row: Row) => <Shown value={show(row)} isInList />,
-        sortBy: (row: Row) => sortKeyOf(column, row),
-      },
-    ];
+    if (from === "terminal" || from === "asked") return [];
+    return {
+      id: name,
+      name: capitalized(name),
+      track: `minmax(${weight > 1 ? 8 : 6}rem, ${weight}fr)`,
+      ...(from === undefined ? {} : { from }),
+      ...(first === undefined ? {} : { first }),
+      cell: cells[name] ?? ((row: Row) => <Shown value={show(row)} isInList />),
+      sortBy: (row: Row) => sortKeyOf(column, row),
+    };
   });
 }
 

@@ -31,11 +31,6 @@ export function compareTexts(left: string, right: string): number {
 
 const COLLATOR = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
 
-/** The value in a list; an empty list if there is none. */
-export function present<T>(value: T | null | undefined): readonly T[] {
-  return value === null || value === undefined ? [] : [value];
-}
-
 /** `on demand` for `on_demand`. */
 export function withSpaces(word: string): string {
   return word.replaceAll("_", " ");

@@ -18,7 +18,6 @@ import {
 } from "../../../views/usage.ts";
 import { type Outcome, request, serviceNow } from "../data/request.ts";
 import { useQuery } from "../data/query.ts";
-import { modelPath } from "../models/catalog.tsx";
 import { CsvButton } from "../parts/csv-button.tsx";
 import { Field, FieldError } from "../parts/form/fields.tsx";
 import { Loaded } from "../parts/loaded.tsx";
@@ -31,7 +30,7 @@ import { EmptyState, FilteredTable } from "../parts/table/list-page.tsx";
 import { SmallTable } from "../parts/table/table.tsx";
 import { counted } from "../parts/text.ts";
 import { robotPath } from "../robots/data.ts";
-import { setParameter, setQuery, useLocation } from "../router.ts";
+import { modelPath, setParameter, setQuery, useLocation } from "../router.ts";
 
 /** What the table groups usage by. */
 type UsageBy = "robot" | "model";

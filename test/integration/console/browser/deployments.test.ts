@@ -20,7 +20,7 @@ describeConsole("deployments", start, (demo) => {
   const currentOf = async (robot: string) =>
     (await deployments()).find((each) => each.robot === robot && each.status !== "retired");
 
-  it("list → failed deployments first, with the reason; filters by state and model are in the URL", async () => {
+  it("list → failed deployments first, with the reason; filters by status and model are in the URL", async () => {
     await expect.poll(async () => (await deployments()).some(({ status }) => status === "failed")).toBe(true);
     const page = await open("/deployments");
     await page.locator("tbody .badge").first().waitFor();
@@ -31,16 +31,16 @@ describeConsole("deployments", start, (demo) => {
       .getByRole("row", { name: /Its endpoint was healthy and fails now\./ })
       .first()
       .waitFor();
-    await page.getByLabel("State").selectOption("failed");
+    await page.getByLabel("Status").selectOption("failed");
     await page.getByLabel("Model").selectOption("pi0.5");
-    await expect.poll(() => new URL(page.url()).search).toBe("?model=pi0.5&state=failed");
+    await expect.poll(() => new URL(page.url()).search).toBe("?model=pi0.5&status=failed");
     await page.locator("tbody a").first().click();
     await page.getByText("The robot is not served.").waitFor();
     await page.locator(".notice").getByText("Its endpoint was healthy and fails now.").waitFor();
     await page.getByText(/^The endpoint in ap-northeast-1 became unhealthy .*: answered 503\.$/).waitFor();
     expect(await violationsInDialog(page)).toEqual([]);
     await page.getByRole("button", { name: "Close" }).click();
-    expect(new URL(page.url()).search).toBe("?model=pi0.5&state=failed");
+    expect(new URL(page.url()).search).toBe("?model=pi0.5&status=failed");
     expect(await page.evaluate("document.activeElement.className")).toBe("row-link");
   });
 
@@ -72,7 +72,7 @@ describeConsole("deployments", start, (demo) => {
     await dialog.getByRole("option", { name: /^pi0\.5 \(now/ }).waitFor({ state: "attached" });
     await page.keyboard.type("pi0.5 (now");
     await dialog.getByText("1 robot; it can run the model").waitFor();
-    await dialog.getByText(`${robot} has pi0.5 now (active); the new deployment retires it.`).waitFor();
+    await dialog.getByText(new RegExp(`^This retires pi0\\.5 on ${robot} \\(active for .*\\)\\.$`)).waitFor();
     expect(await violationsInDialog(page)).toEqual([]);
     await page.keyboard.press("Escape");
     await dialog.waitFor({ state: "detached" });
@@ -113,7 +113,7 @@ describeConsole("deployments", start, (demo) => {
     const { id, robot } = (await deployments()).find(({ status }) => status === "active")!;
     const opened = `/deployments?open=${id}`;
     const other = await open(opened);
-    await other.getByRole("dialog").getByText("Active", { exact: true }).waitFor();
+    await other.getByRole("dialog").locator(".badge", { hasText: "Active" }).waitFor();
     await untilLive(other);
     const page = await open(opened);
     await page.getByRole("button", { name: "Retire" }).click();
@@ -156,7 +156,7 @@ describeConsole("deployments", start, (demo) => {
   });
 
   it("several clicks, then Back and Escape → one request, its failure is shown", async () => {
-    const page = await open("/deployments?state=active");
+    const page = await open("/deployments?status=active");
     await page.locator("tbody a").first().click();
     await page.getByRole("dialog", { name: / on / }).waitFor();
     const answered = Promise.withResolvers<void>();
@@ -183,7 +183,7 @@ describeConsole("deployments", start, (demo) => {
     const { api_key: apiKey } = await createKey(demo().service, "reader", ["deployments:read"]);
     const page = await open("/deployments", apiKey);
     await page.locator("tbody a").first().click();
-    await page.getByText("Checkpoint").waitFor();
+    await page.getByText("Created", { exact: true }).waitFor();
     expect(await page.getByRole("button", { name: /Deploy|Retire/ }).count()).toBe(0);
     await page.goto(`${demo().service.url}/keys`);
     await page.getByText("Your key may not see the keys.").waitFor();

@@ -63,7 +63,7 @@ describeConsole("sign-in and shell", startConsole, (running) => {
   it("key revoked → asks for a key again, then shows the page of the clicked link", async () => {
     const { id, api_key: apiKey } = await createKey(running(), "soon revoked");
     const { page } = await borrowWindow();
-    await signIn(page, { url: running().url, key: apiKey }, "/fleets?state=blocked");
+    await signIn(page, { url: running().url, key: apiKey }, "/fleets?status=blocked");
     await heading(page, "Fleets");
     await running().send("DELETE", `/v1/me/api-keys/${id}`);
     await clickUnseen(page, 'a[href="/robots"]');
@@ -189,7 +189,7 @@ describeConsole("sign-in and shell", startConsole, (running) => {
     expect(await alert.innerText()).toContain("Cannot show the fleets.");
     await page.unroute("**/v1/fleets");
     await alert.getByRole("button", { name: "Try again" }).click();
-    await page.getByRole("heading", { name: "There is no fleet yet" }).waitFor();
+    await page.getByRole("heading", { name: "There are no fleets yet" }).waitFor();
   });
 
   it("page hidden → asks nothing; visible again → shows what changed meanwhile", async () => {

@@ -1,10 +1,7 @@
 import type { ComponentChildren } from "preact";
 
 import { EndingButton } from "../form/ending-button.tsx";
-import { None } from "../none.tsx";
-import { RelativeTime } from "../relative-time.tsx";
-import { StatusBadge } from "../status-badge.tsx";
-import { momentOf, number } from "../text.ts";
+import { momentOf } from "../text.ts";
 import type { Width } from "../use-width.ts";
 
 /** One column. The first column names the row and links to its page. */
@@ -24,31 +21,7 @@ export interface Column<Row> {
   readonly first?: "down";
 }
 
-/** What distinguishes a column from others of its kind. */
-type Own<Row> = Omit<Column<Row>, "cell" | "sortBy"> & Partial<Pick<Column<Row>, "cell">>;
-
 type Text = string | null | undefined;
-
-export function textColumn<Row>(own: Own<Row>, textOf: (row: Row) => Text): Column<Row> {
-  return { cell: (row) => textOf(row) || <None />, sortBy: (row) => textOf(row) || null, ...own };
-}
-
-export function timeColumn<Row>(own: Own<Row>, timeOf: (row: Row) => Text): Column<Row> {
-  const cell = (row: Row) => <RelativeTime at={timeOf(row)} />;
-  return { cell, sortBy: (row) => momentOf(timeOf(row)), first: "down", ...own };
-}
-
-export function countColumn<Row>(own: Own<Row>, countOf: (row: Row) => number): Column<Row> {
-  return { cell: (row) => number(countOf(row)), sortBy: countOf, first: "down", align: "end", ...own };
-}
-
-/** A column of a kind that has its own id and name. */
-type Named<Row> = Pick<Column<Row>, "track"> & Partial<Column<Row>>;
-
-export function badgeColumn<Row>(own: Named<Row>, stateOf: (row: Row) => string): Column<Row> {
-  const cell = (row: Row) => <StatusBadge status={stateOf(row)} />;
-  return { id: "state", name: "State", cell, sortBy: stateOf, ...own };
-}
 
 /**
  * A column with a button in each row.
