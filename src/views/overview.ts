@@ -76,8 +76,8 @@ export function stateCounts(
     .filter(([state, count]) => count > 0 || usual.includes(state));
 }
 
-/** Not monitored robots beside those that are online and offline. */
+/** Not monitored robots beside those that are online and offline. "unknown": the service does not say. */
 export function robotCounts(robots: readonly ListedRobot[]) {
-  const states = robots.map((robot) => robotState(robot)?.state);
+  const states = robots.map((robot) => robotState(robot)?.state ?? "unknown");
   return stateCounts(states, ROBOT_STATES, ["online", "offline", "not_monitored"]);
 }

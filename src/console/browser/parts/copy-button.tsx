@@ -43,18 +43,6 @@ export function CopyButton({ text, what, isInList = false }: CopyButtonProps) {
   );
 }
 
-/** An id or URL with a button that copies it. */
-export function CopyableText({ text, what }: Pick<CopyButtonProps, "text" | "what">) {
-  return (
-    <span class="chip">
-      <span class="mono cut" title={text}>
-        {text}
-      </span>
-      <CopyButton text={text} what={what} />
-    </span>
-  );
-}
-
 /** Characters of a digest that are shown. */
 const SHOWN = 12;
 
