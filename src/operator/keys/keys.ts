@@ -180,7 +180,10 @@ async function createKey(service: Service, flags: Given<typeof CREATE>, label: s
   if (result.kind !== "ok" && document === undefined) {
     return service.failed(result, { body, places: flagPlaces(CREATE, { label: "LABEL", enrollment: "--enroll" }) });
   }
-  const exitCode = await handOver({ label, document, out, isRevocable: true }, service);
+  const exitCode = await handOver(
+    { label, document, schema: operations.createApiKey.response, out, isRevocable: true },
+    service,
+  );
   if (given === undefined && usual !== null) {
     terminal.note(`It expires ${timeUntil(usual, service.now())}; --expires sets another time, --no-expiry none.`);
   }
@@ -233,7 +236,10 @@ async function rotateKey(service: Service, flags: Given<typeof ROTATE>, name: st
   if (rotated.kind !== "ok" && document === undefined) {
     return service.failed(rotated, { body: input.body, places: flagPlaces({}, { overlap_s: "--overlap" }) });
   }
-  const exitCode = await handOver({ label: labelOf(key), document, out, isRevocable: false }, service);
+  const exitCode = await handOver(
+    { label: labelOf(key), document, schema: beyondSpec.rotateApiKey.response, out, isRevocable: false },
+    service,
+  );
   if (rotated.kind === "ok") {
     const until = timeUntil(rotated.value.value.former_expires_at, service.now());
     terminal.note(overlapMs === 0 ? "The former key has ended." : `The former key ends ${until}: replace it before.`);

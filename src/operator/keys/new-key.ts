@@ -4,7 +4,6 @@ import { dirname } from "node:path";
 import * as z from "zod";
 
 import { operations } from "../../api/api.ts";
-import { apiKeyCreatedSchema } from "../../api/keys.ts";
 import { removeIfPresent } from "../../platform/files/durable-file.ts";
 import { errorCode, type Files, type WritableFile } from "../../platform/files/files.ts";
 import { EXIT, type ExitCode, type Problem, type Terminal } from "../../platform/terminal.ts";
@@ -129,13 +128,18 @@ interface Created {
   readonly label: string;
   /** The answer of the service. */
   readonly document: unknown;
+  /** What is known of such an answer; the rest is shown beside the key. */
+  readonly schema: z.ZodType;
   readonly out: string | undefined;
   /** Whether a key that cannot be written is revoked; others may depend on one that replaced another. */
   readonly isRevocable: boolean;
 }
 
 /** Prints the key, or writes it to the file of `--out`. An answer in which it is not known is kept whole. */
-export async function handOver({ label, document, out, isRevocable }: Created, service: Service): Promise<ExitCode> {
+export async function handOver(
+  { label, document, schema, out, isRevocable }: Created,
+  service: Service,
+): Promise<ExitCode> {
   const { terminal, flags, context } = service;
   const id = namedSchema.parse(document).id ?? null;
   const name = `The key ${label}${id === null ? "" : ` (${id})`}`;
@@ -147,7 +151,7 @@ export async function handOver({ label, document, out, isRevocable }: Created, s
     if (key === null) return refuseUnrecognized(`the whole answer is in ${out}; leave only the key there`, terminal);
     const rest = withoutKey(document, key);
     return service.answer({ ...rest, key_file: out }, () => {
-      noteFacts(terminal, otherFacts(rest, apiKeyCreatedSchema));
+      noteFacts(terminal, otherFacts(rest, schema));
       terminal.print(`${name} is in ${out}, which only you can read.`);
     });
   }
@@ -156,7 +160,7 @@ export async function handOver({ label, document, out, isRevocable }: Created, s
     return refuseUnrecognized("take it from the answer above, which is shown only once", terminal);
   }
   return service.answer(document, () => {
-    noteFacts(terminal, otherFacts(withoutKey(document, key ?? ""), apiKeyCreatedSchema));
+    noteFacts(terminal, otherFacts(withoutKey(document, key ?? ""), schema));
     terminal.note(`${name}. It is shown only once:`);
     terminal.print(key ?? "");
   });
