@@ -247,7 +247,7 @@ function memberState({ state, waiting_for: waitingFor }: FleetMemberView): strin
 }
 
 export const GENERATION_COLUMNS: readonly Column<FleetGenerationView>[] = [
-  { name: "generation", show: ({ generation_id: id }) => id, from: "wide" },
+  { name: "generation", show: ({ generation_id: id }) => id, from: "terminal" },
   { name: "model", show: ({ subject, checkpoint_id: id }) => reference("model", subject, id), weight: 2 },
   { name: "status", show: ({ status, blocker }) => ({ kind: "state", state: status, reason: blocker }) },
   { name: "asked for", show: ({ created_at: at }) => past(at) },

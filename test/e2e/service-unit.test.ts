@@ -192,7 +192,7 @@ describe.skipIf(whySkipped !== "").each(RELEASES.filter(({ systemd }) => systemd
       ];
       const keyFile = computer.disk(`/var/lib/${PROGRAM}/bootstrap-key`);
       const listed = await site.run([process.execPath, OPERATOR_PROGRAM, ...argv, "--key-file", keyFile]);
-      expect(listed.stdout + listed.stderr).toContain("No robots are registered yet");
+      expect(listed.stdout + listed.stderr).toContain("No robot is registered yet");
 
       const processId = await show("MainPID");
       const before = await servedCertificate();

@@ -53,7 +53,7 @@ describe("SIGUSR1, which opens the inspector of Node by default", () => {
 
   describe.each(WAYS)("started %s", (_way, start) => {
     const startProgram = (name: string, argv: readonly string[]) =>
-      startWords([...start(launcherOf(name)), ...argv], environment);
+      startWords([...start(launcherOf(name)), ...argv], { ...environment, HOME: robot.path("home") });
 
     /** Sends SIGUSR1, then SIGTERM: the program ends normally, without an inspector. */
     async function staysClosed(program: RunningCommand, exitCode: number): Promise<void> {
@@ -88,10 +88,9 @@ describe("SIGUSR1, which opens the inspector of Node by default", () => {
       await staysClosed(other, 0);
     });
 
-    test("robot-policy --watch → continues, no inspector", async () => {
-      const argv = ["keys", "list", "--watch", "--url", service.url, "--key-file", robot.keyPath];
-      await using operator = startProgram("robot-policy", argv);
-      await operator.wrote("LABEL");
+    test("robot-policy login → continues, no inspector", async () => {
+      await using operator = startProgram("robot-policy", ["login", "--no-browser", "--url", service.url]);
+      await operator.wrote("code");
       await staysClosed(operator, 130);
     });
   });

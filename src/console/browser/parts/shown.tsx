@@ -58,6 +58,8 @@ export function Shown({ value, isInList = false }: { readonly value: Value; read
     case "links":
       return value.links.length === 0 ? <None /> : <Links links={value.links} />;
     case "state":
+      // No badge: nothing is known, and often it is every robot.
+      if (value.state === "not_monitored") return <span class="muted">{capitalized(inWords(value.state))}</span>;
       return (
         <>
           <StatusBadge status={value.state} tone={value.tone} />
@@ -156,10 +158,12 @@ export function Needs({ needs }: { readonly needs: readonly OwnNeed[] }) {
   );
 }
 
-/** A small table of the columns that have a value, without those that need a wide screen. */
+/** A small table of the columns that have a value. */
 export function ShownTable<Row>({ label, hasTitle = false, columns, rows }: ShownTableProps<Row>) {
   const isNothing = (value: Value) => value === null || value === "";
-  const used = columns.filter(({ from, show }) => from !== "wide" && !rows.every((row) => isNothing(show(row))));
+  const used = columns.filter(
+    ({ from, show }) => from !== "terminal" && from !== "asked" && !rows.every((row) => isNothing(show(row))),
+  );
   const table = (
     <SmallTable label={label} heads={used.map(({ name }) => capitalized(name))}>
       {rows.map((row, index) => (

@@ -1,6 +1,6 @@
 /** @module-tag needs/browser */
-import type { Page } from "playwright-core";
-import { expect, it } from "vitest";
+import type { Dialog, Page } from "playwright-core";
+import { expect, it, onTestFinished } from "vitest";
 
 import { describeConsole, openSignedIn, startConsole } from "../../../support/browser.ts";
 import { RobotComputer } from "../../../support/service/robot-computer.ts";
@@ -9,10 +9,13 @@ describeConsole("half-filled forms", startConsole, (running) => {
   /** Answers the browser's question whether to leave the page, and resolves with how often it asked. */
   function answer(page: Page, doesLeave: boolean): () => number {
     let count = 0;
-    page.on("dialog", (dialog) => {
+    const decide = (dialog: Dialog) => {
       count += 1;
       void (doesLeave ? dialog.accept() : dialog.dismiss());
-    });
+    };
+    page.on("dialog", decide);
+    // Whoever takes over the window answers for itself.
+    onTestFinished(() => void page.off("dialog", decide));
     return () => count;
   }
   const robots = (page: Page) => page.getByRole("link", { name: "Robots", exact: true });

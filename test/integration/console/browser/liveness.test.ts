@@ -12,7 +12,8 @@ describeConsole("liveness", startConsole, (running) => {
   async function scene() {
     const proxy = await startTcpProxy(running().url);
     onTestFinished(() => proxy[Symbol.asyncDispose]());
-    const window = await openWindow();
+    // Wide enough for the times of keys.
+    const window = await openWindow({ viewport: { width: 1500, height: 900 } });
     const { page } = window;
     const banner = page.getByRole("alert").filter({ hasText: "The service does not answer" });
     return { proxy, page, banner, at: { url: proxy.url, key: running().key } };

@@ -214,7 +214,7 @@ describeConsole("sign-in and shell", startConsole, (running) => {
   });
 
   it("computer's clock is wrong → times by the service's clock", async () => {
-    const { page } = await openWindow();
+    const { page } = await openWindow({ viewport: { width: 1500, height: 900 } });
     await page.addInitScript("const now = Date.now; Date.now = () => now() - 7_200_000;");
     await createKey(running(), "made just now");
     await signIn(page, running(), "/keys");
