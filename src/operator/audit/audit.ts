@@ -9,7 +9,7 @@ import { isNothingNamed } from "../failure.ts";
 import { CSV, type Given, LIST, onOff, text, texts } from "../flags.ts";
 import { type ListView, showRows } from "../lists/show-list.ts";
 import { tableOf } from "../lists/shown.ts";
-import { readMomentFlag, SINCE_FORMS } from "../moments.ts";
+import { readTimeFlag, SINCE_FORMS } from "../times.ts";
 import { refuseUsage } from "../refuse.ts";
 import type { Service } from "../service.ts";
 
@@ -50,8 +50,8 @@ export const auditCommands: readonly OperatorRow[] = [
 async function audit(service: Service, flags: Given<typeof FLAGS>): Promise<ExitCode> {
   const { terminal, context } = service;
   const { robot = [], by, signIns = false } = flags;
-  const since = readMomentFlag("--since", flags.since ?? "30d", context);
-  const until = flags.until === undefined ? undefined : readMomentFlag("--until", flags.until, context);
+  const since = readTimeFlag("--since", flags.since ?? "30d", context);
+  const until = flags.until === undefined ? undefined : readTimeFlag("--until", flags.until, context);
   if (since === null || until === null) return EXIT.usage;
   const untilMs = until?.timeMs ?? Number.POSITIVE_INFINITY;
   if (since.timeMs >= untilMs) {

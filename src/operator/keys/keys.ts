@@ -39,12 +39,11 @@ import { itemsIn, mapListed } from "../lists/listed.ts";
 import { showList } from "../lists/show-list.ts";
 import { tableOf } from "../lists/shown.ts";
 import { chooseService } from "../logins/choose-service.ts";
-import { readMomentFlag } from "../moments.ts";
 import { openService } from "../operator.ts";
 import { refuse, refuseUsage } from "../refuse.ts";
 import { warnOfRegion } from "../robots/registration-checks.ts";
 import type { Service } from "../service.ts";
-import { type Now, timeAgo, timeUntil } from "../times.ts";
+import { type Now, readTimeFlag, timeAgo, timeUntil } from "../times.ts";
 import { handOver, keyFileProblem, unconfirmedFlags } from "./new-key.ts";
 
 const OUT = { out: text("<file>", "write the key to this new file, which only you can read, and do not print it") };
@@ -160,7 +159,7 @@ async function createKey(service: Service, flags: Given<typeof CREATE>, label: s
     return refuseUsage("what the key may do is missing", fix, terminal);
   }
   const scopes = enroll === true ? [ENROLL_SCOPE] : flags.scope;
-  const given = expires === undefined ? undefined : readMomentFlag("--expires", expires, context);
+  const given = expires === undefined ? undefined : readTimeFlag("--expires", expires, context);
   if (given === null) return EXIT.usage;
   const usual = flags.expiry === false ? null : usualEnd(scopes ?? null, service.now().ms);
   const expiresAt = given?.iso ?? usual ?? undefined;

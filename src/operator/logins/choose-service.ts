@@ -33,7 +33,7 @@ export interface ChosenCredential {
 
 /** What flags and environment say of the service, with the context that they mean. */
 export interface Target {
-  /** Undefined where nobody gave an address. */
+  /** Undefined if neither a flag, a variable nor a context gives one. */
   readonly url: string | undefined;
   /** Who gave the address, for a message: a flag, a variable or a context. */
   readonly source: string;

@@ -23,7 +23,7 @@ import { CHANGE, choice, CSV, type Given, LIST, onOff, SELECTOR, text } from "..
 import { itemsIn, keepListed, type Listed } from "../lists/listed.ts";
 import { namedColumns, showList } from "../lists/show-list.ts";
 import { inOrderOf, shownText, tableOf } from "../lists/shown.ts";
-import { readMomentFlag } from "../moments.ts";
+import { readTimeFlag } from "../times.ts";
 import { type Answer, NOTHING_LISTED, type Service } from "../service.ts";
 import { listRobots, withRobot } from "./find.ts";
 import { warnOfRobots } from "./registration-checks.ts";
@@ -108,7 +108,7 @@ export const robotCommands: readonly OperatorRow[] = [
 async function list(service: Service, flags: Given<typeof LISTED>): Promise<ExitCode> {
   const { terminal, context } = service;
   const { site, region, type, label, state, online, offline, changedSince, digest, sort } = flags;
-  const since = changedSince === undefined ? undefined : readMomentFlag("--changed-since", changedSince, context);
+  const since = changedSince === undefined ? undefined : readTimeFlag("--changed-since", changedSince, context);
   if (since === null) return EXIT.usage;
   const isRegistrationAsked = digest === true || changedSince !== undefined || isColumnAsked(flags);
   // A table also shows which names are contested.
@@ -156,7 +156,7 @@ function isColumnAsked({ columns, sort = "" }: Given<typeof LISTED>): boolean {
   return [...namedColumns({ columns }), sort].some((name) => REGISTRATION_COLUMNS.includes(name));
 }
 
-/** Whether robots without a computer are on, nobody knows. */
+/** Says how many robots `--online` and `--offline` leave out, because they have no enrolled computer that sends heartbeats. */
 function noteUnmonitored(robots: readonly ListedRobot[], terminal: Terminal): void {
   const count = robots.filter(({ view }) => presenceOf(view) === "not_monitored").length;
   if (count > 0)

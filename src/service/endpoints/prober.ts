@@ -91,12 +91,17 @@ export function createProber(context: ProberContext, times: ReadinessTimes, heal
     const untilMs = Math.min(times.idleMs, Math.max(times.expectedMs, fromMs - nowMs));
     const waitMs = (isDoubted ? times.repeatMs : untilMs) * jitter();
     const probedAt = isoTime(nowMs);
-    const last_error = probed.state === "failed" ? probed.reason : null;
-    const outcome = { ...belief, isChanged, last_error, probedAt, next_probe_at: isoTime(nowMs + waitMs) };
+    const lastError = probed.state === "failed" ? probed.reason : null;
+    const outcome = { ...belief, isChanged, last_error: lastError, probedAt, next_probe_at: isoTime(nowMs + waitMs) };
     if (!(await store.write((transaction) => recordProbe(transaction, endpoint, outcome)))) return;
     if (isChanged) {
       const tell = belief.health === "failing" ? log.warn : log.info;
-      tell("endpoint_health_changed", { checkpoint_id: checkpointId, region, health: belief.health, last_error });
+      tell("endpoint_health_changed", {
+        checkpoint_id: checkpointId,
+        region,
+        health: belief.health,
+        last_error: lastError,
+      });
     }
     if (isChanged || isAwaited) nudge();
   }

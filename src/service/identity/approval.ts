@@ -53,7 +53,7 @@ export function listEnrolments(context: EnrolmentsContext): Handler<null> {
   };
 }
 
-/** `GET /v1/robot-enrollments/{user_code}`: whoever knows the code may approve it, and sees here what. Wrong codes count as with approvals. */
+/** `GET /v1/robot-enrollments/{user_code}`: what an approval by this code would approve. A wrong code counts towards the limit of wrong codes, as at an approval. */
 export function getEnrolment(context: EnrolmentsContext, lookUp: LookUpCode): Handler<null> {
   const { store, machine } = context;
   return async ({ principal, path }) => {

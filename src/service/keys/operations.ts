@@ -123,7 +123,7 @@ function enrolmentOf({ enrollment }: ApiKeyCreate): KeyEnrolment | null {
   return { uses, site, region: cleaned === "" ? null : cleaned, labels: printJson(labels ?? {}) };
 }
 
-/** A key that lets robots in without a person is not kept for years. */
+/** A key for enrolments has to end: with it robots enroll without an approval. */
 function refuseEnrollmentExpiry(
   { enrollment, expires_at: expiresAt = null }: ApiKeyCreate,
   now: string,

@@ -41,8 +41,8 @@ export function startLogin({ store, newId, machine }: OperationContext): OpenHan
       expires_at: isoTime(nowMs + LOGIN_LIFETIME_MS),
     };
     await store.write((transaction) => insertLogin(transaction, login));
-    const login_url = `/login?exchange=${login.id}`;
-    return answerValue({ exchange_id: login.id, login_url, user_code: userCode(login.id) });
+    const loginUrl = `/login?exchange=${login.id}`;
+    return answerValue({ exchange_id: login.id, login_url: loginUrl, user_code: userCode(login.id) });
   };
 }
 

@@ -40,7 +40,7 @@ export async function startHostedStub({
   robots: names = [],
   restartsOnce = false,
 }: HostedStubOptions = {}): Promise<HostedStub> {
-  const created_at = new Date(createdMs).toISOString();
+  const createdAt = new Date(createdMs).toISOString();
   const keys = new Map<string, string>();
   const robots = new Map<string, Record<string, unknown>>();
   const fleets = new Map<string, Fleet>();
@@ -53,7 +53,7 @@ export async function startHostedStub({
     const { name, robot_type_id, region, site, labels } = body;
     const id = robots.get(String(name))?.["id"] ?? `r-${robots.size + 1}`;
     // Members that are not given are left out, because the document does not say which are always present.
-    const robot = JSON.parse(JSON.stringify({ id, name, robot_type_id, region, created_at, site, labels }));
+    const robot = JSON.parse(JSON.stringify({ id, name, robot_type_id, region, created_at: createdAt, site, labels }));
     robots.set(String(name), robot);
     return robot;
   }
@@ -115,7 +115,7 @@ export async function startHostedStub({
       key_id,
       title,
       valid_until: null,
-      created_on: created_at.slice(0, 10),
+      created_on: createdAt.slice(0, 10),
     }));
     return { status: 200, body: { keys: all, count: String(all.length) } };
   }

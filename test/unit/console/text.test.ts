@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 
-import { counted, countedOf } from "../../../src/console/browser/parts/text.ts";
+import { countedOf } from "../../../src/console/browser/parts/text.ts";
+import { counted } from "../../../src/views/view.ts";
 
 it.each([
   [0, "0 robots"],

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 
 import { readNextPage } from "../../../src/client/operation-client.ts";
 import { joinPages } from "../../../src/operator/lists/listed.ts";
-import { readMoment } from "../../../src/operator/moments.ts";
+import { readTime } from "../../../src/operator/times.ts";
 import { isWithin, sumUsage } from "../../../src/operator/usage/usage.ts";
 
 const NOW_MS = Date.parse("2026-06-15T12:00:00Z");
@@ -16,8 +16,8 @@ test.each([
   ["2026-07-01", "ahead", "2026-07-01T00:00:00.000Z"],
   ["2026-07-01T02:00:00+02:00", "ahead", "2026-07-01T00:00:00.000Z"],
   ["2026-01-01", "back", "2026-01-01T00:00:00.000Z"],
-] as const)("readMoment: %s %s is %s", (text, direction, iso) => {
-  expect(readMoment(text, direction, NOW_MS)).toMatchObject({ iso });
+] as const)("readTime: %s %s is %s", (text, direction, iso) => {
+  expect(readTime(text, direction, NOW_MS)).toMatchObject({ iso });
 });
 
 test.each([
@@ -30,8 +30,8 @@ test.each([
   ["999999d", "ahead", "'999999d' is more than 100 years away"],
   ["2200-01-01", "ahead", "'2200-01-01' is more than 100 years away"],
   ["2026-06-01", "ahead", "in the past"],
-] as const)("readMoment: %j %s is refused: %s", (text, direction, why) => {
-  expect(readMoment(text, direction, NOW_MS)).toMatchObject({ what: expect.stringContaining(why) });
+] as const)("readTime: %j %s is refused: %s", (text, direction, why) => {
+  expect(readTime(text, direction, NOW_MS)).toMatchObject({ what: expect.stringContaining(why) });
 });
 
 test.each([

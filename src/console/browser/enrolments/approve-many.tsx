@@ -1,3 +1,4 @@
+import { counted } from "../../../views/view.ts";
 import { useState } from "preact/hooks";
 
 import type { EnrolmentView } from "../../../api/enrolments.ts";
@@ -8,7 +9,6 @@ import { useWrite } from "../data/write.ts";
 import { Dialog } from "../parts/form/dialog.tsx";
 import { Checkbox, FieldError } from "../parts/form/fields.tsx";
 import { Form } from "../parts/form/form.tsx";
-import { counted } from "../parts/text.ts";
 import { showToast } from "../parts/toast.tsx";
 import { APPROVAL_TOPICS } from "./decision.tsx";
 

@@ -20,7 +20,7 @@ import {
   windowState,
 } from "../../../views/fleets.ts";
 import { ENDPOINT_COLUMNS } from "../../../views/models.ts";
-import { exact, toneOf } from "../../../views/view.ts";
+import { exact, toneOf, counted } from "../../../views/view.ts";
 import { useModels, useSubjectField } from "../models/catalog.tsx";
 import { DialogButton } from "../parts/form/dialog-button.tsx";
 import { entered } from "../parts/form/fields.tsx";
@@ -33,7 +33,7 @@ import { ResourcePage } from "../parts/resource-page.tsx";
 import { Shown, ShownFacts, ShownTable } from "../parts/shown.tsx";
 import { StatusBadge } from "../parts/status-badge.tsx";
 import { SmallTable } from "../parts/table/table.tsx";
-import { counted, number } from "../parts/text.ts";
+import { number } from "../parts/text.ts";
 import { showToast } from "../parts/toast.tsx";
 import { useRobotViews } from "../robots/data.ts";
 import type { PageParameters } from "../router.ts";

@@ -1,6 +1,6 @@
 import type { FleetNeed } from "../../../api/fleet-details.ts";
 import { FLEET_STATES, type FleetRow, FLEETS, fleetState, groupNeeds, reasonOf } from "../../../views/fleets.ts";
-import { toneOf } from "../../../views/view.ts";
+import { toneOf, counted } from "../../../views/view.ts";
 import { mayDo } from "../data/session.ts";
 import { useSettled } from "../data/query.ts";
 import { CountBar } from "../parts/count-bar.tsx";
@@ -10,7 +10,7 @@ import { columnsOf, filtersOf } from "../parts/shown.tsx";
 import { StatusBadge } from "../parts/status-badge.tsx";
 import type { Filtering } from "../parts/table/filter-bar.tsx";
 import { ListPage } from "../parts/table/list-page.tsx";
-import { capitalized, counted } from "../parts/text.ts";
+import { capitalized } from "../parts/text.ts";
 import { fleetPath, useFleets } from "./data.ts";
 
 /** The action stands below its reason, and the id is on the page of the fleet. */

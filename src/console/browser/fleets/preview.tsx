@@ -1,4 +1,5 @@
 /** Which robots can run a model, wherever one is chosen, and the lists of robots that pages of fleets show. */
+import { counted } from "../../../views/view.ts";
 import type { FleetPreviewed, PreviewedRobot } from "../../../api/fleet-details.ts";
 import { FIT_STATES, fitGroups, fitText } from "../../../views/fleets.ts";
 import { type Outcome, type Problem, request } from "../data/request.ts";
@@ -6,7 +7,7 @@ import { type Data, useQuery } from "../data/query.ts";
 import { formErrors } from "../parts/form/form-errors.ts";
 import { Sentence } from "../parts/relative-time.tsx";
 import { StatusBadge } from "../parts/status-badge.tsx";
-import { compareTexts, counted, number } from "../parts/text.ts";
+import { compareTexts, number } from "../parts/text.ts";
 import { robotPath } from "../robots/data.ts";
 
 export interface PreviewBody {

@@ -87,7 +87,7 @@ const EXPIRIES: readonly Option[] = [
  */
 function expiriesOf(may: string): readonly Option[] {
   if (may === "robot") return [{ value: "", word: "Never" }, ...EXPIRIES];
-  // A key that lets robots in without a person is not kept for years; the service allows 90 days.
+  // With it robots enroll without an approval, so the service allows 90 days at most.
   if (may === "enroll") return [{ value: "7", word: "In 7 days" }, { value: "30", word: "In 30 days" }, AT_A_TIME];
   return [...EXPIRIES, { value: "never", word: "Never" }];
 }

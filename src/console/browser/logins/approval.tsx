@@ -1,3 +1,4 @@
+import { counted } from "../../../views/view.ts";
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
@@ -14,7 +15,6 @@ import { Notice, ProblemNotice } from "../parts/notice.tsx";
 import { Facts } from "../parts/page.tsx";
 import { RelativeTime, useIsPast } from "../parts/relative-time.tsx";
 import { Skeleton } from "../parts/skeleton.tsx";
-import { counted } from "../parts/text.ts";
 import { useLocation } from "../router.ts";
 import { useStore } from "../store.ts";
 import { goToProgram, isListening, originOf } from "./callback.ts";

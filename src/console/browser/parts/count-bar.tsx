@@ -1,6 +1,5 @@
 import { Icon } from "./icon.tsx";
-import { counted } from "./text.ts";
-import type { Tone } from "../../../views/view.ts";
+import { type Tone, counted } from "../../../views/view.ts";
 
 export interface Count {
   readonly tone: Tone;

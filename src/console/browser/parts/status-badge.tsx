@@ -1,6 +1,6 @@
-import { type Tone, toneOf } from "../../../views/view.ts";
+import { type Tone, toneOf, inWords } from "../../../views/view.ts";
 import { Icon } from "./icon.tsx";
-import { capitalized, withSpaces } from "./text.ts";
+import { capitalized } from "./text.ts";
 
 interface StatusBadgeProps {
   readonly status: string;
@@ -13,7 +13,7 @@ export function StatusBadge({ status, word = status, tone = toneOf(status) }: St
   return (
     <span class="badge" data-tone={tone}>
       <Icon name={tone} />
-      {capitalized(withSpaces(word))}
+      {capitalized(inWords(word))}
     </span>
   );
 }

@@ -1,3 +1,4 @@
+import { counted } from "../../../views/view.ts";
 import type { InstallationView } from "../../../api/installations.ts";
 import type { IdentifiedRobotView } from "../../../api/robot-views.ts";
 import { computerFacts, ENROLL_COMMAND, THAWING } from "../../../views/computers.ts";
@@ -8,7 +9,6 @@ import { ChangeDialog, FormDialog } from "../parts/form/form-dialog.tsx";
 import { Loaded } from "../parts/loaded.tsx";
 import { Section } from "../parts/page.tsx";
 import { ShownFacts } from "../parts/shown.tsx";
-import { counted } from "../parts/text.ts";
 import { showToast } from "../parts/toast.tsx";
 import { installationPath, useInstallation } from "./data.ts";
 

@@ -1,8 +1,8 @@
+import { counted } from "../../../views/view.ts";
 import { isContract } from "../../../api/is-contract.ts";
 import { AXES, CAMERAS, contractFacts, numbered } from "../../../views/contracts.ts";
 import { CopyButton } from "../parts/copy-button.tsx";
 import { ShownFacts, ShownTable } from "../parts/shown.tsx";
-import { counted } from "../parts/text.ts";
 
 /** The contract of a robot as tables, and as the raw JSON. */
 export function ContractView({ contract }: { readonly contract: Readonly<Record<string, unknown>> | null }) {

@@ -1,14 +1,13 @@
 /** The robots on the overview. */
 import { type Attention, robotCounts } from "../../../views/overview.ts";
 import type { ListedRobot } from "../../../views/robots.ts";
-import { inWords, toneOf } from "../../../views/view.ts";
+import { inWords, toneOf, counted } from "../../../views/view.ts";
 import { CountBar } from "../parts/count-bar.tsx";
 import { DigestChip } from "../parts/copy-button.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Section } from "../parts/page.tsx";
 import { RelativeTime } from "../parts/relative-time.tsx";
 import { Skeleton } from "../parts/skeleton.tsx";
-import { counted } from "../parts/text.ts";
 import { robotPath } from "../robots/data.ts";
 
 /** How many robots are in which state. */

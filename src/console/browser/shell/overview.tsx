@@ -1,3 +1,4 @@
+import { counted } from "../../../views/view.ts";
 import type { EndpointView } from "../../../api/endpoints.ts";
 import { endpointsToAttend, robotsToAttend } from "../../../views/overview.ts";
 import { mayDo } from "../data/session.ts";
@@ -10,7 +11,6 @@ import { Loaded } from "../parts/loaded.tsx";
 import { Notice, ProblemNotice } from "../parts/notice.tsx";
 import { Page, Section } from "../parts/page.tsx";
 import { Skeleton } from "../parts/skeleton.tsx";
-import { counted } from "../parts/text.ts";
 import { useRobots } from "../robots/data.ts";
 import { AttentionList, Changes, RobotCounts } from "./overview-robots.tsx";
 

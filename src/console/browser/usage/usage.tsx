@@ -1,3 +1,4 @@
+import { counted } from "../../../views/view.ts";
 import { useMemo } from "preact/hooks";
 
 import type { UsageGrouping, UsageSummary } from "../../../api/usage.ts";
@@ -28,7 +29,6 @@ import { columnsOf } from "../parts/shown.tsx";
 import type { Filtering } from "../parts/table/filter-bar.tsx";
 import { EmptyState, FilteredTable } from "../parts/table/list-page.tsx";
 import { SmallTable } from "../parts/table/table.tsx";
-import { counted } from "../parts/text.ts";
 import { robotPath } from "../robots/data.ts";
 import { modelPath, setParameter, setQuery, useLocation } from "../router.ts";
 

@@ -1,7 +1,6 @@
 import type { ComponentChildren } from "preact";
 
 import { EndingButton } from "../form/ending-button.tsx";
-import { momentOf } from "../text.ts";
 import type { Width } from "../use-width.ts";
 
 /** One column. The first column names the row and links to its page. */
@@ -13,15 +12,12 @@ export interface Column<Row> {
   readonly track: string;
   /** The smallest width that shows it. */
   readonly from?: Width;
-  readonly align?: "end";
   cell(row: Row): ComponentChildren;
   /** The sort key; null comes last in both directions. Without it the column is not sortable. */
   sortBy?(row: Row): string | number | null;
   /** The direction of the first click. */
   readonly first?: "down";
 }
-
-type Text = string | null | undefined;
 
 /**
  * A column with a button in each row.
@@ -45,6 +41,8 @@ export function actionColumn<Row>(
   return { id: "action", name: "Action", track, cell };
 }
 
-export function newestFirst<Row extends { readonly created_at?: Text }>(rows: readonly Row[]): readonly Row[] {
-  return [...rows].sort((left, right) => (momentOf(right.created_at) ?? 0) - (momentOf(left.created_at) ?? 0));
+/** Those without a time last. */
+export function newestFirst<Row extends { readonly created_at?: string | null | undefined }>(rows: readonly Row[]) {
+  const timeOf = ({ created_at: at }: Row) => Date.parse(at ?? "") || 0;
+  return rows.toSorted((left, right) => timeOf(right) - timeOf(left));
 }

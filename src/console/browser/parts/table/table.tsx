@@ -1,9 +1,10 @@
+import { counted } from "../../../../views/view.ts";
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 
 import { setParameter, useLocation } from "../../router.ts";
 import { Icon } from "../icon.tsx";
-import { capitalized, counted, number } from "../text.ts";
+import { capitalized, number } from "../text.ts";
 import { useWidth, WIDTHS } from "../use-width.ts";
 import type { Column } from "./columns.tsx";
 import { readSort, type Sort, sortRows } from "./sort.ts";
@@ -92,7 +93,7 @@ function BodyRow<Row>({ row, columns, hrefOf }: RowProps<Row>) {
   return useMemo(
     () => (
       <tr role="row">
-        {columns.map(({ id, align, cell }, index) => {
+        {columns.map(({ id, cell }, index) => {
           const content = cell(row);
           return index === 0 ? (
             <th key={id} role="rowheader" scope="row">
@@ -105,7 +106,7 @@ function BodyRow<Row>({ row, columns, hrefOf }: RowProps<Row>) {
               )}
             </th>
           ) : (
-            <td key={id} role="cell" data-align={align}>
+            <td key={id} role="cell">
               {content}
             </td>
           );
@@ -135,11 +136,11 @@ interface HeadingProps<Row> {
 }
 
 /** The heading of a column; a button if the column is sortable. */
-function Heading<Row>({ column: { id, name, align, sortBy, first }, sort, standard }: HeadingProps<Row>) {
+function Heading<Row>({ column: { id, name, sortBy, first }, sort, standard }: HeadingProps<Row>) {
   const direction = sort?.column.id === id ? sort.direction : null;
   if (sortBy === undefined) {
     return (
-      <th role="columnheader" scope="col" data-align={align}>
+      <th role="columnheader" scope="col">
         <span class="table-head">{name}</span>
       </th>
     );
@@ -150,7 +151,7 @@ function Heading<Row>({ column: { id, name, align, sortBy, first }, sort, standa
     <th
       role="columnheader"
       scope="col"
-      data-align={align}
+
       aria-sort={direction === null ? undefined : direction === "up" ? "ascending" : "descending"}
     >
       <button type="button" class="table-head" onClick={() => setParameter("sort", next === standard ? "" : next)}>
