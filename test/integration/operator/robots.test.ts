@@ -1,15 +1,25 @@
+import { setTimeout } from "node:timers/promises";
+
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { apiKeyCreatedSchema } from "../../../src/api/keys.ts";
 import { REGION, ROBOT_TYPE } from "../../conformance/api/catalog.ts";
 import { endedWith, openOperatorSite, type OperatorSite } from "../../support/operator/operator.ts";
 
+const ROBOTS: readonly [name: string, more: object][] = [
+  ["arm-1", { site: "lab", labels: { cell: "4", team: "a" } }],
+  ["arm-10", { site: "lab", region: "moon" }],
+  ["arm-2", { site: "yard", labels: { cell: "4" } }],
+  ["cart", { robot_type_id: "wheelbarrow" }],
+];
+
 async function openSite(): Promise<OperatorSite> {
   const opened = await openOperatorSite();
-  await opened.register("arm-1", { site: "lab", labels: { cell: "4", team: "a" } });
-  await opened.register("arm-10", { site: "lab", region: "moon" });
-  await opened.register("arm-2", { site: "yard", labels: { cell: "4" } });
-  await opened.register("cart", { robot_type_id: "wheelbarrow" });
+  for (const [name, more] of ROBOTS) {
+    await opened.register(name, more);
+    // The service tells times in milliseconds: two robots of the same one have no order.
+    await setTimeout(2);
+  }
   return opened;
 }
 
