@@ -11,15 +11,16 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   access: ["api", "platform"],
   client: ["api", "platform"],
   documents: ["api", "platform"],
+  differences: ["api", "platform"],
   cli: ["documents", "api", "platform"],
   hardware: ["platform"],
   look: ["hardware", "api", "platform"],
   manifest: ["documents", "hardware", "api", "platform"],
-  agent: ["installer", "cli", "access", "client", "documents", "hardware", "look", "manifest", "api", "platform"],
+  agent: ["differences", "installer", "cli", "access", "client", "documents", "hardware", "look", "manifest", "api", "platform"],
   installer: ["access", "client", "documents", "look", "manifest", "api", "platform"],
   views: ["api", "platform"],
   operator: ["cli", "access", "client", "documents", "look", "manifest", "views", "api", "platform"],
-  service: ["cli", "client", "documents", "look", "manifest", "api", "platform"],
+  service: ["differences", "cli", "client", "documents", "look", "manifest", "api", "platform"],
   console: ["views", "api", "platform"],
 };
 

@@ -101,7 +101,7 @@ async function contractChanges(before: object | null, after: object | null): Pro
   if (isDeepStrictEqual(before, after)) return [];
   const areContracts = before !== null && after !== null && isContract(before) && isContract(after);
   // Most robots have no contract.
-  const { diffContracts } = await import("../api/contract-difference.ts");
+  const { diffContracts } = await import("../differences/contract.ts");
   const changes = areContracts ? diffContracts(before, after) : [];
   if (changes.length === 0)
     return [inWords("contract", before === null ? "is new" : after === null ? "is gone" : "differs")];

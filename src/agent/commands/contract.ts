@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 
 import { isError } from "../../documents/findings.ts";
 import type { RobotSetup } from "../../api/robots.ts";
-import { diffContracts, formulaOf, rangeText } from "../../api/contract-difference.ts";
+import { diffContracts, formulaOf, rangeText } from "../../differences/contract.ts";
 import { isContract } from "../../api/is-contract.ts";
 import { type ActionAxis, type Contract, contractDigest, type StateAxis } from "../../manifest/custom/contract.ts";
 import type { RobotManifest } from "../../manifest/manifest.ts";

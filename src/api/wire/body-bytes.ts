@@ -13,4 +13,8 @@ export const BODY_BYTES = {
   fleet: 256 * KIBIBYTE,
   /** All labels, and a contract with the maximum of axes. */
   registration: 256 * KIBIBYTE,
+  /** The parts of a digest: 64 entries, and what patterns stand for. */
+  parts: 512 * KIBIBYTE,
+  /** A configuration file, with escapes. */
+  content: 768 * KIBIBYTE,
 } as const;

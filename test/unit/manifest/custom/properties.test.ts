@@ -4,7 +4,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parse, stringify } from "yaml";
 
-import { diffContracts } from "../../../../src/api/contract-difference.ts";
+import { diffContracts } from "../../../../src/differences/contract.ts";
 import { robotContractSchema } from "../../../../src/api/contract.ts";
 import { type Contract, contractText } from "../../../../src/manifest/custom/contract.ts";
 import { readManifest } from "../../../../src/manifest/manifest.ts";

@@ -1,5 +1,5 @@
 /** Changes between two contracts, worded for the operator who checks them before the robot moves. */
-import type { RobotContract } from "./contract.ts";
+import type { RobotContract } from "../api/contract.ts";
 
 type Contract = RobotContract;
 type StateAxis = Contract["state_axes"][number];

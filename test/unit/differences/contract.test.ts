@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import type { Contract } from "../../../src/manifest/custom/contract.ts";
-import { diffContracts } from "../../../src/api/contract-difference.ts";
+import { diffContracts } from "../../../src/differences/contract.ts";
 import { readManifest } from "../../../src/manifest/manifest.ts";
 import { customManifest } from "../../support/robot/custom-manifest.ts";
 
