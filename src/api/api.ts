@@ -11,6 +11,7 @@
 import { getAccount } from "./account.ts";
 import { listAudit } from "./audit.ts";
 import { createDeployment, getDeployment, listDeployments, pollDeployment, retireDeployment } from "./deployments.ts";
+import { getFleetDifferences, getRobotDifferences, putRegistrationParts, putSharedContent } from "./differences.ts";
 import { listEndpoints, listRegions } from "./endpoints.ts";
 import {
   approveEnrolment,
@@ -52,6 +53,9 @@ export const beyondSpec = {
   getRobot,
   getRegistration,
   getRobotHistory,
+  putRegistrationParts,
+  putSharedContent,
+  getRobotDifferences,
   removeRobot,
   renameRobot,
   heartbeat,
@@ -66,6 +70,7 @@ export const beyondSpec = {
   reconcileFleet,
   removeFleet,
   getFleetDetails,
+  getFleetDifferences,
   listFleetNeeds,
   previewFleet,
   listModels,

@@ -1,7 +1,6 @@
 /** The parts of a robot's digest, what changed between registrations, and how robots differ. */
 import * as z from "zod";
 
-import { REGISTRATION_MEMBERS } from "./registrations.ts";
 import { CONFIGURATION_DIGEST_PATTERN } from "./robots.ts";
 import { BODY_BYTES } from "./wire/body-bytes.ts";
 import { operationsOf } from "./wire/operation.ts";
@@ -197,7 +196,7 @@ export const putSharedContent = robotOperation("PUT", "/v1/robots/{robot}/conten
 
 export const getRobotDifferences = robotOperation("GET", "/v1/robots/{robot}/differences", {
   summary: "Compare two registrations",
-  does: `Compares a registration of a robot with the one before it, with another of its history, or with the last one of another robot: ${REGISTRATION_MEMBERS.join(", ")}, and what the digest covers.`,
+  does: "Compares a registration of a robot with the one before it, with another of its history, or with the last one of another robot: type, region, site, labels, contract, and what the digest covers.",
   answers: {
     200: "What differs; nothing for equal registrations.",
     404: "The robot or the registration does not exist, or is not kept any more.",

@@ -1,5 +1,6 @@
 import * as z from "zod";
 
+import { differenceSchema } from "./differences.ts";
 import { ROBOT_TEXT_NAMES } from "./robot-texts.ts";
 import { robotTextMembers } from "./robot-views.ts";
 import { operationsOf } from "./wire/operation.ts";
@@ -90,6 +91,7 @@ export type RegistrationView = z.output<typeof registrationViewSchema>;
 
 export const registrationRecordSchema = z
   .object({
+    registration_id: z.string(),
     at: time,
     configuration_digest: z.string(),
     changed: z
@@ -98,6 +100,10 @@ export const registrationRecordSchema = z
       .describe(
         `Members that differ from the previous registration: ${REGISTRATION_MEMBERS.join(", ")}. Null if that is not known.`,
       ),
+    differences: z
+      .array(differenceSchema)
+      .default([])
+      .describe("The same by name, but for what is in files. Empty for the first registration on record."),
     robot_type_id: z.string(),
     region: z.string(),
     ...robotTextMembers,

@@ -6,10 +6,7 @@
  * clock, no disk; every text may be hostile.
  */
 import type { Difference, RegistrationPart } from "../api/differences.ts";
-import { diffDeviceLines, type TextDifference } from "./contents.ts";
-
-/** Contents by their SHA-256, as far as they are shared and kept. */
-export type Contents = ReadonlyMap<string, string>;
+import { diffDeviceLines, diffTexts } from "./contents.ts";
 
 const NO_DETAILS = { details: [], omitted: 0 } as const;
 
@@ -18,11 +15,13 @@ interface PlacedPart extends RegistrationPart {
   readonly index: number;
 }
 
-/** The parts that differ, in the order of the second list, then those that are gone. */
+/**
+ * The parts that differ, in the order of the second list, then those that are gone. Of devices the lines are compared, of files nothing:
+ * what is in them is elsewhere, if it is shared.
+ */
 export function diffParts(
   before: readonly RegistrationPart[],
   after: readonly RegistrationPart[],
-  compareContents: (before: RegistrationPart, after: RegistrationPart) => Compared,
 ): readonly Difference[] {
   const [old, now] = [byLabel(before), byLabel(after)];
   const isMoved = movedAmong(old, now);
@@ -30,9 +29,8 @@ export function diffParts(
   for (const part of now.values()) {
     const former = old.get(part.label);
     if (former === undefined) differences.push(ofPart("added", null, part));
-    else if (former.sha256 !== part.sha256 || former.kind !== part.kind) {
-      differences.push({ ...ofPart("changed", former, part), ...compareContents(former, part) });
-    } else if (isMoved(part.label)) differences.push(ofPart("moved", former, part));
+    else if (former.sha256 !== part.sha256) differences.push(ofChanged(former, part));
+    else if (isMoved(part.label)) differences.push(ofPart("moved", former, part));
   }
   for (const part of old.values()) {
     if (!now.has(part.label)) differences.push(ofPart("removed", part, null));
@@ -40,25 +38,17 @@ export function diffParts(
   return differences;
 }
 
-/** How the contents of a part differ, and whether they could be compared. */
-export type Compared = Pick<Difference, "content" | "details" | "omitted">;
-
-/** Of devices their lines; of files nothing, because their contents are elsewhere. */
-export function compareLines(before: RegistrationPart, after: RegistrationPart): Compared {
-  const lines = [before.line, after.line];
-  if (typeof lines[0] !== "string" || typeof lines[1] !== "string") return { ...NO_DETAILS, content: null };
-  return { ...diffDeviceLines(lines[0], lines[1]), content: "compared" };
+function ofChanged(before: RegistrationPart, after: RegistrationPart): Difference {
+  const difference = ofPart("changed", before, after);
+  if (typeof before.line === "string" && typeof after.line === "string") {
+    return { ...difference, ...diffDeviceLines(before.line, after.line), content: "compared" };
+  }
+  return { ...difference, content: before.shared && after.shared ? "not_kept" : "not_shared" };
 }
 
-/** Of devices their lines; of files what `diff` finds in their contents, where both are shared and kept. */
-export function compareWith(contents: Contents, diff: (before: string, after: string) => TextDifference) {
-  return (before: RegistrationPart, after: RegistrationPart): Compared => {
-    if (before.kind === "device" || after.kind === "device") return compareLines(before, after);
-    if (!before.shared || !after.shared) return { ...NO_DETAILS, content: "not_shared" };
-    const [old, now] = [contents.get(before.sha256), contents.get(after.sha256)];
-    if (old === undefined || now === undefined) return { ...NO_DETAILS, content: "not_kept" };
-    return { ...diff(old, now), content: "compared" };
-  };
+/** A difference with what differs in the contents. */
+export function withContents(difference: Difference, before: string, after: string): Difference {
+  return { ...difference, ...diffTexts(before, after), content: "compared" };
 }
 
 function ofPart(

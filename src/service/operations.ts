@@ -18,6 +18,7 @@ import {
 } from "./identity/approval.ts";
 import { pollEnrolment } from "./identity/poll.ts";
 import { startEnrolment } from "./identity/start.ts";
+import { getFleetDifferences } from "./fleets/differences.ts";
 import { getFleetDetails } from "./fleets/details.ts";
 import {
   createFleet,
@@ -41,7 +42,9 @@ import {
 import { decideLogin, exchangeLogin, pollLogin, startLogin } from "./logins/logins.ts";
 import { endOwnSession, getSession } from "./logins/sessions.ts";
 import { getModel, listCatalogModels, listEndpointRegions, listEndpoints } from "./models/operations.ts";
-import { getRegistration, getRobotHistory, listOrganizationRegistrations } from "./robots/registrations.ts";
+import { getRegistration, listOrganizationRegistrations } from "./robots/registrations.ts";
+import { getRobotDifferences, getRobotHistory } from "./robots/differences.ts";
+import { putRegistrationParts, putSharedContent } from "./robots/parts.ts";
 import { type RobotLimits, RobotQuota } from "./robots/quota.ts";
 import { setupRobot } from "./robots/setup.ts";
 import { noteRefusedSetup, type Refusals } from "./robots/refusals.ts";
@@ -73,6 +76,9 @@ export function mountOperations(app: FastifyInstance, context: OperationsContext
   mount(app, context, beyondSpec.getRobot, getRobot(context));
   mount(app, context, beyondSpec.getRegistration, getRegistration(context));
   mount(app, context, beyondSpec.getRobotHistory, getRobotHistory(context));
+  mountWithBody(app, context, beyondSpec.putRegistrationParts, putRegistrationParts(context));
+  mountWithBody(app, context, beyondSpec.putSharedContent, putSharedContent(context));
+  mountWithQuery(app, context, beyondSpec.getRobotDifferences, getRobotDifferences(context));
   mount(app, context, beyondSpec.removeRobot, removeRobot(context));
   mountWithBody(app, context, beyondSpec.renameRobot, renameRobot(context));
   mountWithBody(app, context, beyondSpec.heartbeat, heartbeat(context));
@@ -123,6 +129,7 @@ export function mountOperations(app: FastifyInstance, context: OperationsContext
   mount(app, context, beyondSpec.reconcileFleet, reconcileFleet(context));
   mount(app, context, beyondSpec.removeFleet, removeFleet(context));
   mount(app, context, beyondSpec.getFleetDetails, getFleetDetails(context));
+  mount(app, context, beyondSpec.getFleetDifferences, getFleetDifferences(context));
   mountWithQuery(app, context, beyondSpec.listFleetNeeds, listFleetNeeds(context));
   mountWithBody(app, context, beyondSpec.previewFleet, previewFleet(context));
   mountWithBody(app, context, operations.updateFleetModel, updateFleetModel(context));

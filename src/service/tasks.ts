@@ -8,6 +8,7 @@ import type { Task } from "./kernel/tasks/task-loop.ts";
 import { createPruneLogins } from "./logins/logins.ts";
 import type { OperationContext } from "./kernel/operation.ts";
 import { createDeliverer, createPruneOutbox } from "./webhooks/deliver.ts";
+import { createPruneContents } from "./robots/parts.ts";
 import type { WebhookSettings } from "./webhooks/index.ts";
 import type { Sender } from "./webhooks/receivers.ts";
 
@@ -37,6 +38,7 @@ export function createTasks(
     createReportFleets(context),
     deliverer.task,
     createPruneOutbox(context, webhooks),
+    createPruneContents(context),
     createAuditPruning(context, auditRetentionDays),
   ];
 }

@@ -55,13 +55,29 @@ function viewEntry(entry: LabelledEntry): AuditEntryView {
 type AuditRow = Tables["audit_log"];
 
 /**
- * Deletes entries from before a time, at most `count`. Reads only the oldest entries, because ids are in the order of creation.
+ * Deletes entries from before a time, at most `count`, but for the last registration of each robot. Reads only the oldest entries, because
+ * ids are in the order of creation.
  *
  * @param before ISO 8601.
  * @returns how many were deleted.
  */
 async function pruneAudit(transaction: Transaction, before: string, count: number): Promise<number> {
-  const oldest = transaction.selectFrom("audit_log").select(["id", "at"]).orderBy("id").limit(count);
+  const oldest = transaction
+    .selectFrom("audit_log")
+    .select(["id", "at"])
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom("robots")
+            .select("robots.id")
+            .whereRef("robots.id", "=", "audit_log.subject_id")
+            .whereRef("robots.audit_id", "=", "audit_log.id")
+            .where("robots.removed_at", "is", null),
+        ),
+      ),
+    )
+    .orderBy("id")
+    .limit(count);
   const { numDeletedRows } = await transaction
     .deleteFrom("audit_log")
     .where("id", "in", (query) => query.selectFrom(oldest.as("oldest")).select("id").where("at", "<", before))

@@ -3,9 +3,8 @@ import * as z from "zod";
 import { hash } from "node:crypto";
 import { sql } from "kysely";
 
-import { HISTORY_KEPT, REGISTRATION_MEMBERS, type RegistrationRecord } from "../../api/registrations.ts";
+import { HISTORY_KEPT, REGISTRATION_MEMBERS } from "../../api/registrations.ts";
 import { DIGEST_OF_NOTHING, eachOf, ROBOT_TEXT_NAMES } from "../../api/robot-texts.ts";
-import { nameActors } from "../audit/index.ts";
 import { prepare } from "../kernel/store/prepared.ts";
 import type { Reader, Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
@@ -18,20 +17,21 @@ const SHORT_MEMBERS = ["configuration_digest", "robot_type_id", "region", ...ROB
 type Registered = Pick<Registration, "name" | "labels" | "contract" | (typeof SHORT_MEMBERS)[number]>;
 
 /**
- * What the audit log stores of a registration: enough to see which members changed from one entry to the next. Labels and contracts
- * are large, so only their hashes are stored.
+ * What the audit log stores of a registration: enough to see what changed from one entry to the next. Contracts are large, so that only their
+ * hashes are stored; parts.ts keeps them apart.
  */
 export function registrationDetails(registration: Registered): RegistrationDetails {
   const { name, labels, contract } = registration;
   return {
     name,
     ...eachOf(SHORT_MEMBERS, (member) => registration[member]),
+    labels,
     labels_sha256: sha256(labels),
     contract_sha256: contract === null ? null : sha256(contract),
   };
 }
 
-export type RegistrationDetails = Readonly<Record<"name" | DetailName, string | null>>;
+export type RegistrationDetails = Readonly<Record<"name" | "labels" | DetailName, string | null>>;
 type ShownDetails = Readonly<Record<DetailName, string | null>>;
 type DetailName = (typeof SHORT_MEMBERS)[number] | "labels_sha256" | "contract_sha256";
 
@@ -40,6 +40,7 @@ function sha256(text: string): string {
 }
 
 const detailsSchema = z.object({
+  name: z.string().default(""),
   address: z.string(),
   /** Only of an enrolment. */
   approval_id: z.string().optional(),
@@ -49,12 +50,14 @@ const detailsSchema = z.object({
   region: z.string(),
   // Entries from before a text existed do not have it.
   ...eachOf(ROBOT_TEXT_NAMES, () => z.string().nullable().default(null)),
+  /** JSON object; entries from before release 0.2 have the hash alone. */
+  labels: z.string().nullable().default(null),
   labels_sha256: z.string(),
   contract_sha256: z.string().nullable(),
-} satisfies Readonly<Record<DetailName | "address" | "contested" | "approval_id", z.ZodType>>);
+} satisfies Readonly<Record<DetailName | "name" | "address" | "contested" | "labels" | "approval_id", z.ZodType>>);
 
 /** A registration in the audit log. */
-export interface RecordedRegistration extends Pick<Tables["audit_log"], "at" | "actor"> {
+export interface RecordedRegistration extends Pick<Tables["audit_log"], "id" | "at" | "actor"> {
   readonly details: z.output<typeof detailsSchema>;
 }
 
@@ -78,7 +81,29 @@ export async function lastEntries(
   count: number,
 ): Promise<readonly RecordedRegistration[]> {
   const entries = await selectLast(reader, { organizationId, robotId, count });
-  return entries.map(({ at, actor, details }) => ({ at, actor, details: detailsSchema.parse(JSON.parse(details)) }));
+  return entries.map(recordedOf);
+}
+
+function recordedOf({ id, at, actor, details }: EntryRow): RecordedRegistration {
+  return { id, at, actor, details: detailsSchema.parse(JSON.parse(details)) };
+}
+
+type EntryRow = Pick<Tables["audit_log"], "id" | "at" | "actor" | "details">;
+
+/** A registration with this id, of any robot of the organization; undefined if it is not kept (any more). */
+export async function findRegistration(
+  reader: Reader,
+  organizationId: string,
+  id: string,
+): Promise<(RecordedRegistration & { readonly robotId: string }) | undefined> {
+  const entry = await reader
+    .selectFrom("audit_log")
+    .select(["id", "at", "actor", "details", "subject_id"])
+    .where("id", "=", id)
+    .where("organization_id", "=", organizationId)
+    .where(IS_REGISTRATION)
+    .executeTakeFirst();
+  return entry === undefined ? undefined : { ...recordedOf(entry), robotId: entry.subject_id };
 }
 
 /** False for an enrolment whose computer had not read its files: nothing is registered until its first setup. */
@@ -86,13 +111,39 @@ export function isRegistration({ details }: RecordedRegistration): boolean {
   return details.approval_id === undefined || details.configuration_digest !== DIGEST_OF_NOTHING;
 }
 
+/** The registration of the robot before this one; undefined if none is kept. */
+export async function registrationBefore(
+  reader: Reader,
+  organizationId: string,
+  { id, robotId }: Pick<RecordedRegistration, "id"> & { readonly robotId: string },
+): Promise<(RecordedRegistration & { readonly robotId: string }) | undefined> {
+  const entries = await reader
+    .selectFrom("audit_log")
+    .select(["id", "at", "actor", "details"])
+    .where("organization_id", "=", organizationId)
+    .where("subject_id", "=", robotId)
+    .where(IS_REGISTRATION)
+    .where("id", "<", id)
+    .orderBy("id", "desc")
+    // One of them may be an enrolment that registered nothing.
+    .limit(2)
+    .execute();
+  const before = entries.map(recordedOf).find(isRegistration);
+  return before === undefined ? undefined : { ...before, robotId };
+}
+
+/** The hash of the contract in the details of an entry; null without one. */
+export function contractHashOf(details: string): string | null {
+  return detailsSchema.parse(JSON.parse(details)).contract_sha256;
+}
+
 const selectLast = prepare<
   { readonly organizationId: string; readonly robotId: string; readonly count: number },
-  Pick<Tables["audit_log"], "at" | "actor" | "details">
+  EntryRow
 >((database, parameter) =>
   database
     .selectFrom("audit_log")
-    .select(["at", "actor", "details"])
+    .select(["id", "at", "actor", "details"])
     .where("organization_id", "=", parameter("organizationId"))
     .where("subject_id", "=", parameter("robotId"))
     .where(IS_REGISTRATION)
@@ -122,39 +173,6 @@ const deleteSurplus = prepare<{ readonly robotId: string }, never>((database, pa
         .offset(sql.lit(HISTORY_KEPT)),
     ),
 );
-
-/** A robot's registrations for clients, newest first. */
-export async function readRobotHistory(
-  reader: Reader,
-  organizationId: string,
-  robotId: string,
-): Promise<readonly RegistrationRecord[]> {
-  const registrations = (await lastEntries(reader, organizationId, robotId, HISTORY_KEPT)).filter(isRegistration);
-  const actors = registrations.map(({ actor }) => actor);
-  const names = await nameActors(reader, organizationId, actors);
-  return registrations.map((registration, index) =>
-    recordOf(registration, registrations[index + 1] ?? null, names.get(registration.actor) ?? null),
-  );
-}
-
-function recordOf(
-  { at, actor, details }: RecordedRegistration,
-  before: RecordedRegistration | null,
-  label: string | null,
-): RegistrationRecord {
-  const { configuration_digest: configurationDigest, robot_type_id: robotTypeId, region, address, contested } = details;
-  return {
-    at,
-    configuration_digest: configurationDigest,
-    changed: before === null ? null : changedMembers(before.details, details),
-    robot_type_id: robotTypeId,
-    region,
-    ...eachOf(ROBOT_TEXT_NAMES, (text) => details[text]),
-    actor: { id: actor, label },
-    address,
-    contested,
-  };
-}
 
 /** The members in which registrations differ. */
 export function changedMembers(before: ShownDetails, after: ShownDetails): Member[] {

@@ -15,3 +15,5 @@ export type { RobotQuota } from "./quota.ts";
 export { findIdentifiedRobot, findIdentifiedRobots, identifiedRobotView } from "./views.ts";
 export type { IdentifiedRow } from "./views.ts";
 export { findRobot, labelHash, liveRobots, lockRobot, readLabels, ROBOT_NAME_RULE, robotNameOf } from "./robots.ts";
+export { contractHashOf } from "./history.ts";
+export { parseParts } from "./parts.ts";

@@ -1,7 +1,7 @@
 import type { RegistrationSummary, RegistrationView } from "../../api/registrations.ts";
 import { eachOf, ROBOT_TEXT_NAMES } from "../../api/robot-texts.ts";
 import type { PageQuery } from "../../api/wire/pages.ts";
-import { answerJson, answerValue } from "../kernel/http/answers.ts";
+import { answerJson } from "../kernel/http/answers.ts";
 import { answerList, ITEMS } from "../kernel/lists/answer-list.ts";
 import { inRange, type PageRange } from "../kernel/lists/pages.ts";
 import type { Handler, OperationContext } from "../kernel/operation.ts";
@@ -10,27 +10,8 @@ import type { Tables } from "../kernel/store/tables.ts";
 import { nameActors } from "../audit/index.ts";
 import { findRobot, liveRobots } from "./robots.ts";
 import { maySee, UNKNOWN_ROBOT } from "./views.ts";
-import {
-  currentContest,
-  isRegistration,
-  lastEntries,
-  readRobotHistory,
-  REGISTRATIONS_COMPARED,
-  sourcesSince,
-} from "./history.ts";
+import { currentContest, isRegistration, lastEntries, REGISTRATIONS_COMPARED, sourcesSince } from "./history.ts";
 import { parseRefusal } from "./refusals.ts";
-
-/** `GET /v1/robots/{robot}/history`: the registrations that the audit log still has, newest first. */
-export function getRobotHistory({ store }: OperationContext): Handler<null> {
-  return async ({ principal: { organizationId }, path }) => {
-    const asked = path["robot"] ?? "";
-    const robot = await findRobot(store.reader, organizationId, asked);
-    const items = await readRobotHistory(store.reader, organizationId, robot?.id ?? asked);
-    // A robot that was removed keeps its history, which only its id finds.
-    if (robot === undefined && items.length === 0) return UNKNOWN_ROBOT;
-    return answerValue({ items });
-  };
-}
 
 /** `GET /v1/robots/{robot}/registration`: the robot's last registration, with the contract as it was sent. */
 export function getRegistration({ store, machine }: OperationContext): Handler<null> {

@@ -17,6 +17,7 @@ import {
 } from "./history.ts";
 import { findIdentifiedRobot, identifiedRobotView, type IdentifiedRow } from "./views.ts";
 import { isRegistered, type Registered, type Registration, registrationOf, upsertRobot } from "./robots.ts";
+import { keepContract } from "./parts.ts";
 import type { RobotQuota } from "./quota.ts";
 import { isAllowed, type Principal } from "../kernel/auth/authenticate.ts";
 import { audit, type Authorship } from "../kernel/store/audit.ts";
@@ -188,6 +189,8 @@ async function record(
       ...(replacedId === null ? {} : { replaced_installation_id: replacedId }),
     },
   });
+  const { contract } = setup.registration;
+  if (contract !== null) await keepContract(transaction, principal.organizationId, author.auditId, contract);
   if (entries.length > 0) await boundHistory(transaction, robot.id);
   const isFirst = robot.change === "added" || (entries.length > 0 && earlier.length === 0);
   await announceRegistration(transaction, context, setup, written, isFirst ? "first" : earlier[0]);

@@ -1,8 +1,7 @@
 import { expect, it } from "vitest";
 
 import type { RegistrationPart } from "../../../src/api/differences.ts";
-import { diffTexts } from "../../../src/differences/contents.ts";
-import { compareLines, compareWith, diffLabels, diffParts } from "../../../src/differences/differences.ts";
+import { diffLabels, diffParts, withContents } from "../../../src/differences/differences.ts";
 
 const part = (label: string, content: string, more: Partial<RegistrationPart> = {}): RegistrationPart => ({
   label,
@@ -13,7 +12,7 @@ const part = (label: string, content: string, more: Partial<RegistrationPart> = 
   ...more,
 });
 const changesOf = (before: readonly RegistrationPart[], after: readonly RegistrationPart[]) =>
-  diffParts(before, after, compareLines).map(({ change, subject }) => `${change} ${subject}`);
+  diffParts(before, after).map(({ change, subject }) => `${change} ${subject}`);
 
 it("parts → changed, added, removed; a new one in between moves nobody", () => {
   const before = [part("a", "1"), part("b", "2"), part("c", "3")];
@@ -31,7 +30,6 @@ it("two cameras exchanged → both, with what differs", () => {
   const differences = diffParts(
     [camera("front", "a"), camera("wrist", "b")],
     [camera("front", "b"), camera("wrist", "a")],
-    compareLines,
   );
   expect(differences.map(({ subject, details }) => [subject, details])).toEqual([
     ["front", ['serial "a" → "b"']],
@@ -44,20 +42,21 @@ it("another order → moved", () => {
 });
 
 it.each([
-  ["not shared", false, [], "not_shared", []],
-  ["shared, and not kept", true, [], "not_kept", []],
-  ["shared and kept", true, ["gain: 1\n", "gain: 2\n"], "compared", ["gain 1 → 2 (+1)"]],
-] as const)("content %s", (_what, shared, [old, now], content, details) => {
-  const contents = new Map(
-    [
-      ["1".repeat(64), old],
-      ["2".repeat(64), now],
-    ].filter((entry): entry is [string, string] => entry[1] !== undefined),
-  );
-  const compare = compareWith(contents, diffTexts);
-  expect(diffParts([part("a", "1", { shared })], [part("a", "2", { shared })], compare)).toMatchObject([
-    { content, details },
-  ]);
+  ["shared by both", true, true, "not_kept"],
+  ["not shared", false, false, "not_shared"],
+  ["shared since", false, true, "not_shared"],
+] as const)("content %s → %s", (_what, before, after, content) => {
+  const [difference] = diffParts([part("a", "1", { shared: before })], [part("a", "2", { shared: after })]);
+  expect(difference).toMatchObject({ content, details: [] });
+});
+
+it("contents → what differs in them", () => {
+  const [difference] = diffParts([part("a", "1", { shared: true })], [part("a", "2", { shared: true })]);
+  expect(withContents(difference!, "gain: 1\n", "gain: 2\n")).toMatchObject({
+    content: "compared",
+    details: ["gain 1 → 2 (+1)"],
+    before: "1".repeat(64),
+  });
 });
 
 it("labels → each by name, also one called __proto__", () => {

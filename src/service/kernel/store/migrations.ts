@@ -22,6 +22,7 @@ export const MIGRATIONS: Migrations = {
   "0006-outbox": makeOutbox,
   "0007-unbound-keys": revokeBoundKeys,
   "0008-counted-uses": dropUses,
+  "0009-parts": addParts,
 };
 
 type Columns = Readonly<Record<string, Column<unknown>>>;
@@ -113,6 +114,14 @@ async function dropUses(database: AnyDatabase): Promise<void> {
   await database.schema.dropTable("key_uses").execute();
 }
 
+/** What digests cover, and contents. */
+async function addParts(database: AnyDatabase): Promise<void> {
+  for (const name of ["registration_parts", "contents", "content_uses"] as const) {
+    await createTable(database, name, Object.entries(TABLES[name]));
+  }
+  await sql`create index content_uses_by_registration on content_uses (audit_id)`.execute(database);
+}
+
 /** Primary keys of several columns. */
 const KEYS: Readonly<Record<string, string[]>> = {
   key_uses: ["key_id", "slot"],
@@ -121,6 +130,8 @@ const KEYS: Readonly<Record<string, string[]>> = {
   endpoints: ["checkpoint_id", "region"],
   fleet_windows: ["fleet_id", "ends_ms"],
   fleet_members: ["fleet_id", "robot_id"],
+  contents: ["organization_id", "sha256"],
+  content_uses: ["organization_id", "sha256", "audit_id"],
   limits_met: ["limit_name", "party"],
 };
 

@@ -398,6 +398,29 @@ export const TABLES = {
     /** JSON object; never a secret. */
     details: text,
   },
+  /** What the digest of a registration covers, as its robot said; they go with the entry of the registration. */
+  registration_parts: {
+    audit_id: {
+      type: "text",
+      constrain: (own) => own.primaryKey().notNull().references("audit_log.id").onDelete("cascade"),
+    },
+    /** JSON array, see robots/parts.ts. */
+    parts: text,
+  },
+  /** Contracts, and configuration files that robots share, each once by its hash. */
+  contents: {
+    organization_id: text,
+    /** In hex. */
+    sha256: text,
+    text,
+    bytes: integer,
+  },
+  /** Which registration names which content. A content that none names is deleted. */
+  content_uses: {
+    organization_id: text,
+    sha256: text,
+    audit_id: ownedBy("audit_log.id"),
+  },
   /** Where events of an organization are sent. */
   webhooks: {
     id: key,
@@ -443,6 +466,9 @@ export const TABLES = {
 export const ADDED = {
   robots: ["last_refusal"],
   webhooks: ["previous_secret", "previous_secret_until", "last_error", "last_error_at"],
+  registration_parts: ["audit_id", "parts"],
+  contents: ["organization_id", "sha256", "text", "bytes"],
+  content_uses: ["organization_id", "sha256", "audit_id"],
   webhook_outbox: ["id", "webhook_id", "event_id", "body", "attempts", "next_attempt_at"],
 } as const satisfies Partial<Record<keyof typeof TABLES, readonly string[]>>;
 

@@ -44,7 +44,7 @@ const MEBIBYTE = 1024 * 1024;
 
 /** Limits on connections, memory and time: per connection, per organization or address, and for all clients together. */
 export interface HttpLimits {
-  /** Larger bodies are refused with 413 for every operation. */
+  /** Larger bodies are refused with 413 for every operation; most take less. */
   readonly bodyBytes: number;
   /** Request bodies being read or handled, and large answers not yet received: of one organization or address, and of all. */
   readonly inFlightBytes: { readonly own: number; readonly all: number };
@@ -72,7 +72,7 @@ export interface HttpLimits {
 }
 
 export const HTTP_LIMITS: HttpLimits = {
-  bodyBytes: BODY_BYTES.registration,
+  bodyBytes: BODY_BYTES.content,
   // A site of 10,000 robots may share one address and one key. After a power cut, each robot sends two kilobytes.
   inFlightBytes: { own: 24 * MEBIBYTE, all: 64 * MEBIBYTE },
   headerBytes: 16 * 1024,

@@ -16,7 +16,7 @@ import { createIds } from "../../../../src/service/kernel/ids.ts";
 import { PART_CHARACTERS } from "../../../../src/service/kernel/lists/answer-list.ts";
 import type { StoreLocation } from "../../../../src/service/kernel/store/store.ts";
 import { SERVICE_LIMITS } from "../../../../src/service/limits.ts";
-import { readRobotHistory } from "../../../../src/service/robots/history.ts";
+import { readRobotHistory } from "../../../../src/service/robots/differences.ts";
 import { IDENTITY_SETTINGS } from "../../../../src/service/identity/index.ts";
 import { RobotQuota } from "../../../../src/service/robots/quota.ts";
 import { setupRobot } from "../../../../src/service/robots/setup.ts";

@@ -1,0 +1,235 @@
+/** What changed between registrations, and which robots of a fleet differ, over the wire. */
+import { hash } from "node:crypto";
+import { readFile } from "node:fs/promises";
+
+import { expect, it } from "vitest";
+import * as z from "zod";
+
+import {
+  type Differences,
+  differencesSchema,
+  fleetDifferencesSchema,
+  partsRecordedSchema,
+  type RegistrationPart,
+} from "../../../../src/api/differences.ts";
+import type { RobotContract } from "../../../../src/api/contract.ts";
+import { getRobotHistory } from "../../../../src/api/registrations.ts";
+import { configurationDigest } from "../../../../src/look/digest.ts";
+import { testFolder } from "../../../support/folder.ts";
+import { writeModels } from "../../../support/service/scene.ts";
+import type { RunningService } from "../../../support/service/service.ts";
+import { describeOnEachStore } from "../../../support/service/stores.ts";
+import { testService } from "../../../support/service/test-service.ts";
+
+/** A part of a registration, and its content. */
+interface Entry {
+  readonly part: RegistrationPart;
+  readonly text: string;
+}
+
+function file(label: string, text: string, shared = true): Entry {
+  const part = { label, kind: "file", sha256: hash("sha256", text), bytes: Buffer.byteLength(text), shared } as const;
+  return { part, text };
+}
+
+function camera(label: string, serial: string): Entry {
+  const line = JSON.stringify({ bus: "usb", product: "082d", serial, vendor: "046d" });
+  const { part, text } = file(label, line, false);
+  return { part: { ...part, kind: "device", line }, text };
+}
+
+const calibration = (offset: number, gripper: object = { drive_mode: 0 }) =>
+  JSON.stringify({ shoulder_pan: { homing_offset: offset }, gripper: { homing_offset: 5, ...gripper } }, null, 4);
+
+const digestOf = (entries: readonly Entry[]) => configurationDigest(entries.map(({ part }) => part.sha256));
+
+async function setUp({ send }: RunningService, name: string, entries: readonly Entry[], more: object = {}) {
+  const body = { name, robot_type_id: "so101", region: "us-west-2", configuration_digest: digestOf(entries), ...more };
+  const answer = await send("POST", "/v1/robots/setup", body);
+  expect([answer.status, await answer.clone().text()]).toEqual([200, expect.anything()]);
+  return answer;
+}
+
+/** As an agent does after a registration. @returns how many contents were sent. */
+async function tell({ send }: RunningService, name: string, entries: readonly Entry[]): Promise<number> {
+  const body = { configuration_digest: digestOf(entries), parts: entries.map(({ part }) => part) };
+  const answer = await send("PUT", `/v1/robots/${name}/registration/parts`, body);
+  expect(answer.status).toBe(200);
+  const { missing } = partsRecordedSchema.parse(await answer.json());
+  for (const sha256 of missing) {
+    const text = entries.find(({ part }) => part.sha256 === sha256)?.text;
+    expect((await send("PUT", `/v1/robots/${name}/contents/${sha256}`, { text })).status).toBe(200);
+  }
+  return missing.length;
+}
+
+async function register(service: RunningService, name: string, entries: readonly Entry[], more: object = {}) {
+  await setUp(service, name, entries, more);
+  return tell(service, name, entries);
+}
+
+async function differencesOf({ send }: RunningService, path: string): Promise<Differences> {
+  const answer = await send("GET", `/v1/robots/${path}`);
+  expect(answer.status).toBe(200);
+  return differencesSchema.parse(await answer.json());
+}
+
+const shown = ({ differences }: Pick<Differences, "differences">) =>
+  differences.map(({ change, subject, details }) => [change, subject, ...details]);
+
+async function contractOfSo101(): Promise<RobotContract> {
+  const example = new URL("../../../golden/robot-manifest/examples/so101.contract.json", import.meta.url);
+  return JSON.parse(await readFile(example, "utf8"));
+}
+
+describeOnEachStore("differences", (newStore) => {
+  const start = async () => testService({ store: await newStore() });
+
+  it("a joint's offset moved, a camera swapped, a label and the site changed → each by name, against the registration before", async () => {
+    const service = await start();
+    const limits = file("limits.yaml", "torque: 40\n");
+    await register(service, "cell-4", [file("right arm", calibration(1024)), camera("top camera", "4F3A"), limits]);
+    const later = [file("right arm", calibration(1218)), camera("top camera", "58FA"), limits];
+    await register(service, "cell-4", later, { site: "hall-2", labels: { line: "a" } });
+    const found = await differencesOf(service, "cell-4/differences");
+    expect(shown(found)).toEqual([
+      ["changed", "right arm", "shoulder_pan.homing_offset 1024 → 1218 (+194, 17.1°)"],
+      ["changed", "top camera", 'serial "4F3A" → "58FA"'],
+      ["added", "site"],
+      ["added", "line"],
+    ]);
+    expect([found.parts, found.before.robot, found.after.configuration_digest]).toEqual([
+      "compared",
+      "cell-4",
+      digestOf(later),
+    ]);
+  });
+
+  it("history → what each registration changed, without what is in files", async () => {
+    const service = await start();
+    await register(service, "cell-4", [file("right arm", calibration(1024))]);
+    await register(service, "cell-4", [file("right arm", calibration(1218)), camera("top camera", "4F3A")]);
+    await register(service, "cell-4", [camera("top camera", "4F3A")]);
+    const history = getRobotHistory.response.parse(
+      await (await service.send("GET", "/v1/robots/cell-4/history")).json(),
+    );
+    expect(history.items.map(shown)).toEqual([
+      [["removed", "right arm"]],
+      [
+        ["changed", "right arm"],
+        ["added", "top camera"],
+      ],
+      [],
+    ]);
+    const [, second] = history.items;
+    const found = await differencesOf(service, `cell-4/differences?registration=${second?.registration_id}`);
+    expect(shown(found)[0]).toEqual(["changed", "right arm", "shoulder_pan.homing_offset 1024 → 1218 (+194, 17.1°)"]);
+    expect((await service.send("GET", "/v1/robots/cell-4/differences?registration=aud_0")).status).toBe(404);
+  });
+
+  it("contracts → by axis, also from the history", async () => {
+    const service = await start();
+    const contract = await contractOfSo101();
+    const { robot_type_id: robotTypeId } = contract;
+    const flipped = contract.action_axes.map((axis) =>
+      axis.name.startsWith("gripper") || axis.name.includes("gripper")
+        ? Object.assign({}, axis, { native: { ...axis.native, unit: "percent", scale: -0.01, offset: 1 } })
+        : axis,
+    );
+    expect(flipped).not.toEqual(contract.action_axes);
+    const entries = [file("right arm", calibration(1), false)];
+    await register(service, "cell-4", entries, { robot_type_id: robotTypeId, contract });
+    await register(service, "cell-4", entries, {
+      robot_type_id: robotTypeId,
+      contract: { ...contract, action_axes: flipped },
+    });
+    const found = await differencesOf(service, "cell-4/differences");
+    expect(found.differences).toMatchObject([
+      { group: "contract", change: "changed", details: [expect.stringContaining("direction flipped")] },
+    ]);
+    const history = getRobotHistory.response.parse(
+      await (await service.send("GET", "/v1/robots/cell-4/history")).json(),
+    );
+    expect(history.items[0]?.differences).toEqual(found.differences);
+  });
+
+  it("two robots → compared; a content that both have is sent and kept once", async () => {
+    const service = await start();
+    const limits = file("limits.yaml", "torque: 40\n");
+    expect(await register(service, "cell-4", [file("right arm", calibration(1)), limits])).toBe(2);
+    expect(await register(service, "cell-7", [file("right arm", calibration(2)), limits])).toBe(1);
+    expect(shown(await differencesOf(service, "cell-4/differences?against=cell-7"))).toEqual([
+      ["changed", "right arm", "shoulder_pan.homing_offset 2 → 1 (−1, 0.1°)"],
+    ]);
+  });
+
+  it("content not shared → by name and hash, and its bytes are refused", async () => {
+    const service = await start();
+    const [old, now] = [file("right arm", calibration(1), false), file("right arm", calibration(2), false)];
+    await register(service, "cell-4", [old]);
+    await register(service, "cell-4", [now]);
+    expect((await differencesOf(service, "cell-4/differences")).differences).toMatchObject([
+      { content: "not_shared", details: [], before: old.part.sha256, after: now.part.sha256 },
+    ]);
+    const sent = await service.send("PUT", `/v1/robots/cell-4/contents/${now.part.sha256}`, { text: now.text });
+    expect(sent.status).toBe(409);
+  });
+
+  it("a robot that does not say what its digest covers → the digest, labels and members", async () => {
+    const service = await start();
+    await setUp(service, "cell-4", [file("a", "1")]);
+    await setUp(service, "cell-4", [file("a", "2")], { region: "eu-central-1" });
+    const found = await differencesOf(service, "cell-4/differences");
+    expect([found.parts, found.differences.map(({ subject }) => subject)]).toEqual([
+      "not_known",
+      ["configuration_digest", "region"],
+    ]);
+  });
+
+  it("parts of another digest, another hash, a secret, a content too large, another robot's credential → refused", async () => {
+    const service = await start();
+    const secret = file("right arm", `token: sk_live_${"a1".repeat(12)}\n`);
+    const large = file("mesh", "é".repeat(131_073));
+    const entries = [secret, large];
+    await setUp(service, "cell-4", entries);
+    const put = (path: string, body: object) => service.send("PUT", `/v1/robots/cell-4/${path}`, body);
+    const parts = entries.map(({ part }) => part);
+    const other = { configuration_digest: digestOf([]), parts };
+    expect((await put("registration/parts", other)).status).toBe(422);
+    expect((await put("registration/parts", { configuration_digest: digestOf([]), parts: [] })).status).toBe(409);
+    expect((await put("registration/parts", { configuration_digest: digestOf(entries), parts })).status).toBe(200);
+    expect((await put(`contents/${secret.part.sha256}`, { text: secret.text })).status).toBe(422);
+    expect((await put(`contents/${large.part.sha256}`, { text: large.text })).status).toBe(422);
+    expect((await put(`contents/${secret.part.sha256}`, { text: "other" })).status).toBe(422);
+    expect((await service.send("PUT", "/v1/robots/nobody/registration/parts", other)).status).toBe(404);
+    expect(service.log()).not.toContain("sk_live_a1");
+  });
+
+  it("a fleet → a new file in one of its robots, by name", async () => {
+    const modelsFile = await writeModels(testFolder("differences"), ["us-west-2"]);
+    const service = await testService({ store: await newStore(), configuration: { modelsFile } });
+    const names = Array.from({ length: 9 }, (_, index) => `cell-${index}`);
+    for (const [index, name] of names.entries()) {
+      const entries = [file("limits.yaml", "torque: 40\n"), file("right arm", calibration(index))];
+      await register(service, name, index === 4 ? [...entries, file("extra.yaml", "x: 1\n")] : entries);
+    }
+    await setUp(service, "quiet", [file("limits.yaml", "torque: 40\n")]);
+    const created = await service.send("POST", "/v1/fleets", {
+      name: "packing",
+      subject: "m",
+      selection: { robots: [...names, "quiet"] },
+      peak_active_robots: 1,
+      readiness_mode: "always_ready",
+    });
+    expect(created.status).toBe(200);
+    const fleet = z.object({ id: z.string() }).parse(await created.json());
+    const found = fleetDifferencesSchema.parse(
+      await (await service.send("GET", `/v1/fleets/${fleet.id}/differences`)).json(),
+    );
+    expect(found).toMatchObject({ members: 10, unknown: ["quiet"] });
+    expect(found.parts.map(({ subject, equal, values, outliers }) => [subject, equal, values, outliers])).toEqual([
+      ["extra.yaml", 8, 2, [{ robot: "cell-4", robot_id: expect.any(String), what: expect.any(String) }]],
+      ["right arm", 1, 9, []],
+    ]);
+  });
+});
