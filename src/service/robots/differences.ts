@@ -182,25 +182,44 @@ async function compareContracts(
   after: string | null,
 ): Promise<readonly Difference[]> {
   if (before === after) return [];
-  const whole: Difference = {
-    ...ofValue("member", "contract", before, after),
-    group: "contract",
-    before: null,
-    after: null,
-  };
-  if (before === null || after === null) return [whole];
+  if (before === null) return [ofContract("the contract", "added", [], null)];
+  if (after === null) return [ofContract("the contract", "removed", [], null)];
   const [old, now] = [
     await readContract(reader, organizationId, before),
     await readContract(reader, organizationId, after),
   ];
-  if (old === null || now === null) return [{ ...whole, content: "not_kept" }];
+  if (old === null || now === null) return [ofContract("the contract", "changed", [], "not_kept")];
   const changes = diffContracts(old, now);
   await yieldEventLoop();
   const byPlace = Map.groupBy(changes.slice(0, CONTRACT_DETAILS), ({ where }) => where);
   return [...byPlace].map(([where, found]): Difference => {
     const change = CHANGES.get(found[0]?.kind ?? "") ?? "changed";
-    return { ...whole, subject: where, change, details: found.map(({ what }) => what), content: "compared" };
+    return ofContract(
+      where,
+      change,
+      found.map(({ what }) => what),
+      "compared",
+    );
   });
+}
+
+function ofContract(
+  subject: string,
+  change: Difference["change"],
+  details: readonly string[],
+  content: Difference["content"],
+): Difference {
+  return {
+    group: "contract",
+    subject,
+    change,
+    part_kind: null,
+    before: null,
+    after: null,
+    details,
+    omitted: 0,
+    content,
+  };
 }
 
 const CHANGES: ReadonlyMap<string, Difference["change"]> = new Map([
