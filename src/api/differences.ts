@@ -104,7 +104,7 @@ const sideSchema = z.object({
 /** Answer of `GET /v1/robots/{robot}/differences`. */
 export const differencesSchema = z
   .object({
-    before: sideSchema,
+    before: sideSchema.nullable().describe("Null if no registration before is kept; then nothing is compared."),
     after: sideSchema,
     parts: z
       .enum(["compared", "not_known"])
@@ -143,6 +143,7 @@ export const fleetPartSchema = z
       .int()
       .min(0)
       .describe("How many members have the most frequent value, or none of it where most have none."),
+    most: z.string().nullable().describe("That value, or `none`; null where no value is that of most."),
     values: z.int().min(1).describe("How many different values there are."),
     outliers: z
       .array(outlierSchema)

@@ -95,11 +95,13 @@ function describe(
   const most = byCount[0]?.[1].length ?? 0;
   const total = byCount.reduce((sum, [, each]) => sum + each.length, 0);
   // Without a majority no robot is the odd one: calibrations and serial numbers are each robot's own.
-  const others = most * 2 <= total ? [] : byCount.slice(1);
+  const hasMajority = most * 2 > total;
+  const others = hasMajority ? byCount.slice(1) : [];
   const outliers = others.flatMap(([value, each]) => each.map((robot) => ({ ...robot, what: shown(value) })));
   return {
     ...subject,
     equal: most,
+    most: hasMajority ? shown(byCount[0]?.[0] ?? "") : null,
     values: byCount.length,
     outliers: outliers.slice(0, OUTLIERS_MAXIMUM),
     omitted: Math.max(0, outliers.length - OUTLIERS_MAXIMUM),

@@ -47,6 +47,7 @@ const PARAMETERS: Readonly<Record<string, string>> = {
   key_id: "Id of the API key.",
   robot: "Id or name of the robot.",
   slug: "Slug of the model.",
+  sha256: "SHA-256 of the content, in hex.",
   user_code: "Code of the enrolment, as a person types it.",
   webhook_id: "Id of the webhook.",
 };

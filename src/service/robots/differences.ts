@@ -82,8 +82,11 @@ export function getRobotDifferences({ store }: OperationContext): Handler<null, 
       if (isAnswer(after)) return after;
       const before =
         query.against === undefined
-          ? ((await registrationBefore(reader, organizationId, after)) ?? FIRST)
+          ? ((await registrationBefore(reader, organizationId, after)) ?? null)
           : await registrationAgainst(reader, organizationId, query.against);
+      if (before === null) {
+        return answerValue({ before, after: sideOf(after), parts: "not_known", differences: [] } satisfies Differences);
+      }
       if (isAnswer(before)) return before;
       const compared = await createComparison(reader, organizationId)(before, after);
       const answer: Differences = {
@@ -99,7 +102,6 @@ export function getRobotDifferences({ store }: OperationContext): Handler<null, 
 type Asked = RecordedRegistration & { readonly robotId: string };
 
 const NOT_KEPT = refuse("NotFound", "This registration is not kept, or never was");
-const FIRST = refuse("NotFound", "No registration before this one is kept");
 
 /** A registration of the robot: that with the id, or the last one. */
 async function registrationAsked(reader: Reader, organizationId: string, robot: string, id: string | undefined) {
@@ -124,7 +126,7 @@ async function lastRegistration(reader: Reader, organizationId: string, robotId:
   return (await findRegistration(reader, organizationId, id)) ?? NOT_KEPT;
 }
 
-function sideOf({ id, at, robotId, details }: Asked): Differences["before"] {
+function sideOf({ id, at, robotId, details }: Asked): Differences["after"] {
   const { name, configuration_digest: digest } = details;
   return { robot_id: robotId, robot: name, registration_id: id, at, configuration_digest: digest };
 }

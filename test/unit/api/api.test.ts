@@ -36,6 +36,8 @@ describe("operations", () => {
     expect(Object.fromEntries(others)).toEqual({
       setupRobot: "robots:setup or robots:self",
       getRobot: "robots:read or robots:self",
+      putRegistrationParts: "robots:setup or robots:self",
+      putSharedContent: "robots:setup or robots:self",
       getRegistration: "robots:read or robots:setup or robots:self",
       heartbeat: "robots:self",
       renewCredential: "signed",

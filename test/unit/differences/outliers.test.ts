@@ -36,9 +36,9 @@ it("a new file in one of forty, and another content in one → both by name", ()
     file("limits", index === 7 ? "b" : "a"),
     ...(index === 4 ? [file("extra.yaml", "e")] : []),
   ]);
-  expect(parts.map(({ subject, equal, outliers }) => [subject, equal, outliers])).toEqual([
-    ["limits", 39, [{ robot_id: "rob_7", robot: "cell-7", what: "bbbbbbbbbbbb" }]],
-    ["extra.yaml", 39, [{ robot_id: "rob_4", robot: "cell-4", what: "eeeeeeeeeeee" }]],
+  expect(parts.map(({ subject, equal, most, outliers }) => [subject, equal, most, outliers])).toEqual([
+    ["limits", 39, "aaaaaaaaaaaa", [{ robot_id: "rob_7", robot: "cell-7", what: "bbbbbbbbbbbb" }]],
+    ["extra.yaml", 39, "none", [{ robot_id: "rob_4", robot: "cell-4", what: "eeeeeeeeeeee" }]],
   ]);
 });
 
@@ -46,7 +46,16 @@ it("calibrations of their own → no outlier", () => {
   const digit = (index: number) => "0123456789abcdef".charAt(index % 16);
   const { parts } = outliersOf((index) => [file("calibration", digit(index))], 10);
   expect(parts).toEqual([
-    { group: "part", subject: "calibration", part_kind: "file", equal: 1, values: 10, outliers: [], omitted: 0 },
+    {
+      group: "part",
+      subject: "calibration",
+      part_kind: "file",
+      equal: 1,
+      most: null,
+      values: 10,
+      outliers: [],
+      omitted: 0,
+    },
   ]);
 });
 

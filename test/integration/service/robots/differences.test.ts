@@ -98,7 +98,7 @@ describeOnEachStore("differences", (newStore) => {
       ["added", "site"],
       ["added", "line"],
     ]);
-    expect([found.parts, found.before.robot, found.after.configuration_digest]).toEqual([
+    expect([found.parts, found.before?.robot, found.after.configuration_digest]).toEqual([
       "compared",
       "cell-4",
       digestOf(later),
