@@ -1,9 +1,10 @@
 /** What operators see of robots. */
 import type { DeploymentView } from "../api/deployments.ts";
 import type { RegistrationRecord, RegistrationSummary, RegistrationView } from "../api/registrations.ts";
-import { eachOf, ROBOT_TEXT_NAMES } from "../api/robot-texts.ts";
+import { ROBOT_TEXT_NAMES } from "../api/robot-texts.ts";
 import type { IdentifiedRobotView, RobotPresence } from "../api/robot-views.ts";
 import { failureOf } from "./deployments.ts";
+import { changeText } from "./differences.ts";
 import {
   type Column,
   digest,
@@ -231,29 +232,6 @@ export const REGISTRATIONS: readonly Column<RegistrationRecord>[] = [
   { name: "by", show: ({ actor }) => actor.label ?? actor.id, weight: 1.1 },
   { name: "from", show: ({ address }) => address },
 ];
-
-/** Members of a registration, in words. */
-const MEMBERS: Readonly<Record<string, string>> = {
-  configuration_digest: "configuration files",
-  robot_type_id: "type",
-  ...eachOf(ROBOT_TEXT_NAMES, inWords),
-};
-
-function changeText(record: RegistrationRecord): string {
-  const { changed, contested, robot_type_id: robotTypeId, region } = record;
-  if (changed === null) return "first registration on record";
-  const values: Readonly<Record<string, string | null>> = {
-    robot_type_id: robotTypeId,
-    region,
-    ...eachOf(ROBOT_TEXT_NAMES, (text) => record[text]),
-  };
-  const words = changed.map((member) => {
-    const value = values[member] ?? null;
-    return `${MEMBERS[member] ?? member}${value === null ? "" : ` (now ${value})`}`;
-  });
-  const text = words.length === 0 ? "nothing" : new Intl.ListFormat("en-GB").format(words);
-  return contested ? `${text} (contested)` : text;
-}
 
 /** What ends with the robot, in sentences. */
 export function removalOf(view: IdentifiedRobotView, deployment: DeploymentView | null | undefined): readonly string[] {
