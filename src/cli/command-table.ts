@@ -82,8 +82,6 @@ export interface FlagRow {
   /** Flags that contradict it; named by one of both is enough. */
   readonly excludes?: readonly string[];
   readonly default?: string;
-  /** Accepted, but neither shown in help nor offered by completion. */
-  readonly hidden?: true;
 }
 
 /** `--state-dir` → `stateDir`, as commander has it, which the daemon does not load. */

@@ -94,8 +94,7 @@ function offer<Flags, Context>(
     const [flag = "", ...value] = last.split("=");
     const given = flags.find((each) => wordOf(each) === flag);
     if (value.length > 0 && given !== undefined) return offerValue(given, `${flag}=`, namesOf);
-    const shown = [...flags, HELP].filter(({ hidden }) => hidden !== true);
-    return { kind: "words", words: shown.map((each) => [wordOf(each), each.summary] as const) };
+    return { kind: "words", words: [...flags, HELP].map((each) => [wordOf(each), each.summary] as const) };
   }
   return row === undefined ? offerNames(table, typed.name) : offerArgument(table, row, typed, namesOf);
 }

@@ -171,11 +171,10 @@ function wordOf(flag: string): string {
 }
 
 function addFlags(command: Command, flags: readonly FlagRow[]): void {
-  for (const { flag, summary, repeats, choices, required, default: preset, hidden } of flags) {
+  for (const { flag, summary, repeats, choices, required, default: preset } of flags) {
     const option = new Option(flag, summary).makeOptionMandatory(required === true);
     if (preset !== undefined) option.default(preset);
     if (choices !== undefined) option.choices(choices);
-    if (hidden === true) option.hideHelp();
     if (repeats === true) option.argParser((value: string, before: readonly string[] = []) => [...before, value]);
     command.addOption(option);
   }

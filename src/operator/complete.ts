@@ -11,7 +11,7 @@ import { listCurrentDeployments } from "./deployments/deployments.ts";
 import { listEnrolments } from "./enrolments/enrolments.ts";
 import { readFlags } from "./flags.ts";
 import { itemsIn, type Listed } from "./lists/listed.ts";
-import { readContexts } from "./logins/contexts-file.ts";
+import { readContexts } from "./logins/contexts.ts";
 import { withService } from "./operator.ts";
 import { listRobots } from "./robots/find.ts";
 import type { Service } from "./service.ts";

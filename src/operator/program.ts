@@ -13,7 +13,7 @@ import { enrolmentCommands } from "./enrolments/enrolments.ts";
 import { COMMON, flagRows } from "./flags.ts";
 import { fleetCommands } from "./fleets/fleets.ts";
 import { keyCommands } from "./keys/keys.ts";
-import { contextCommands } from "./logins/contexts.ts";
+import { contextCommands } from "./logins/context-commands.ts";
 import { loginCommands } from "./logins/logins.ts";
 import { modelCommands } from "./models/models.ts";
 import { installationCommands } from "./robots/installation.ts";

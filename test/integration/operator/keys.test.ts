@@ -340,5 +340,5 @@ it("a missing key file → a remedy for operators, not for the agent", async () 
 });
 
 it("empty --key-file → exit 2, although the environment has a key", async () => {
-  expect(await site.run("robots", "list", "--key-file", "")).toMatchObject(endedWith(2, "--key-file names no file"));
+  expect(await site.run("robots", "list", "--key-file", "")).toMatchObject(endedWith(2, "--key-file is empty"));
 });

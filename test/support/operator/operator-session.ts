@@ -127,7 +127,6 @@ export const SESSION: readonly SessionStep[] = [
   { words: words("contexts add lab --url SERVICE --key-file HOME/cell-4.key") },
   { words: words("contexts list"), json: true, hasPaths: true },
   { words: words("contexts use lab") },
-  { words: words("contexts show") },
   { words: words("robots list --context lab") },
   { words: words("contexts remove lab") },
   { words: words("logout") },

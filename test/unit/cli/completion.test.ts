@@ -88,10 +88,7 @@ const grouped: ProgramTable<object, null> = {
     {
       name: "keys list",
       summary: "list them",
-      flags: [
-        { flag: "--by <what>", summary: "in which order", choices: ["day", "robot"] },
-        { flag: "--secret", summary: "not listed", hidden: true },
-      ],
+      flags: [{ flag: "--by <what>", summary: "in which order", choices: ["day", "robot"] }],
       examples: [],
       load,
     },

@@ -71,10 +71,7 @@ const table: ProgramTable<object, Context> = {
     {
       ...command("request"),
       argument: "METHOD [PATH]",
-      flags: [
-        { flag: "--no-browser", summary: "none" },
-        { flag: "--old", summary: "its former name", hidden: true },
-      ],
+      flags: [{ flag: "--no-browser", summary: "none" }],
     },
     {
       ...command("troubled"),
@@ -145,8 +142,8 @@ describe("runProgram", () => {
     [["--config", "x", "copies"], { command: "copies list", flags: { config: "x" }, argument: undefined }],
     [["request", "GET"], { command: "request", flags: { browser: true }, argument: "GET" }],
     [
-      ["request", "GET", "/x", "--no-browser", "--old"],
-      { command: "request", flags: { browser: false, old: true }, argument: "GET", second: "/x" },
+      ["request", "GET", "/x", "--no-browser"],
+      { command: "request", flags: { browser: false }, argument: "GET", second: "/x" },
     ],
   ])("runProgram: %j → runs the command with its flags", async (argv, call) => {
     expect(await run(...argv)).toBe(0);
@@ -217,10 +214,9 @@ describe("runProgram", () => {
     `);
   });
 
-  test("runProgram: help → no hidden flags, commands under their headings", async () => {
+  test("runProgram: help → arguments, commands under their headings", async () => {
     await run("request", "--help");
     expect(out).toContain("Usage: tool request [options] <method> [path]");
-    expect(out).not.toContain("--old");
     out = "";
     await run("--help");
     expect(out).toMatch(/^The files:\n {2}schema .*\n\nThe robots:\n {2}robots /m);
