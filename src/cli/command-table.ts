@@ -9,8 +9,6 @@ export interface ProgramTable<Flags, Context> {
   readonly commands: readonly CommandRow<Flags, Context>[];
   /** The description of a group of commands in help: of `robots` for `robots list`. */
   readonly groups?: Readonly<Record<string, string>>;
-  /** The default command of a group: `contexts` is `contexts list`. */
-  readonly alone?: Readonly<Record<string, string>>;
   /** The kinds of names that arguments take, for completion: `{ FLEET: "fleets" }`. */
   readonly names?: Readonly<Record<string, string>>;
   /** The names of one kind. @param given the flags that were typed before, by the names that commander gives them. */
@@ -30,6 +28,8 @@ export interface CommandRow<Flags, Context> {
   readonly flags?: readonly FlagRow[];
   /** Other words for the last one of the name: `ls` for `robots list`. Help shows the first. */
   readonly aliases?: readonly string[];
+  /** Of a group: `contexts` is `contexts list`. */
+  readonly isDefault?: true;
   /** `ID` for a required argument, `[ID]` for an optional one; several with blanks between: `METHOD PATH`; `[COMMAND...]` for any number. */
   readonly argument?: string;
   /** The allowed values of the first argument. */
@@ -84,6 +84,11 @@ export interface FlagRow {
   readonly default?: string;
 }
 
+/** `--timeout` of `--timeout <time>`. */
+export function wordOf({ flag }: FlagRow): string {
+  return flag.split(" ")[0] ?? flag;
+}
+
 /** `--state-dir` → `stateDir`, as commander has it, which the daemon does not load. */
 export function attributeOf(flag: string): string {
   return flag.slice(2).replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
@@ -101,9 +106,9 @@ export function repeatFlags<Flags, Context>(
   given: object,
 ): (hint: string) => string {
   const values = new Map<string, unknown>(Object.entries(given));
-  const flags = common.flatMap(({ flag }) => {
-    const [word = ""] = flag.split(" ");
-    const value = flag === JSON_FLAG.flag ? undefined : values.get(attributeOf(word));
+  const flags = common.flatMap((row) => {
+    const word = wordOf(row);
+    const value = word === JSON_FLAG.flag ? undefined : values.get(attributeOf(word));
     if (value === undefined) return [];
     return [{ word, text: typeof value === "string" ? `${word} ${shellWord(value)} ` : `${word} ` }];
   });

@@ -41,7 +41,6 @@ export const operatorProgram: ProgramTable<object, OperatorContext> = {
     webhooks: "list, create, test, rotate and delete webhooks",
     contexts: "manage saved services; without a command, list them",
   },
-  alone: { contexts: "list" },
   names: {
     ROBOT: "robots",
     FLEET: "fleets",

@@ -21,6 +21,7 @@ export const contextCommands: readonly OperatorRow[] = [
   contextCommand({
     name: "contexts list",
     aliases: ["ls"],
+    isDefault: true,
     summary: "list the saved services",
     examples: ["robot-policy contexts list"],
     run: list,
