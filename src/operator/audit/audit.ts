@@ -7,8 +7,8 @@ import { AUDIT, auditItem, type AuditItem, isSignIn, registrationItem } from "..
 import { command, type OperatorRow } from "../command.ts";
 import { isNothingNamed } from "../failure.ts";
 import { CSV, type Given, LIST, onOff, text, texts } from "../flags.ts";
-import { type ListView, showRows } from "../lists/show-list.ts";
-import { tableOf } from "../lists/shown.ts";
+import { showRows } from "../lists/show-list.ts";
+import { type ListView, tableOf } from "../lists/shown.ts";
 import { readTimeFlag, SINCE_FORMS } from "../times.ts";
 import { refuseUsage } from "../refuse.ts";
 import type { Service } from "../service.ts";

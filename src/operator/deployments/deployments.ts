@@ -61,7 +61,7 @@ export const deploymentCommands: readonly OperatorRow[] = [
     async run(service, flags) {
       const isPastWanted = flags.all === true || flags.status === "retired";
       const result = await (isPastWanted ? listDeployments(service) : listCurrentDeployments(service));
-      const view = { ...tableOf(DEPLOYMENTS, SHOWN, service.terminal), empty: emptyText(flags) };
+      const view = { ...tableOf(DEPLOYMENTS, SHOWN), empty: emptyText(flags) };
       if (result.kind !== "ok") return showList(service, result, view);
       const isShown = (each: DeploymentView) =>
         (isPastWanted || isCurrent(each)) && isAsked(each, flags, service.now().ms);

@@ -136,7 +136,7 @@ async function listFleets(service: Service, flags: Given<typeof LISTED>): Promis
   const { terminal } = service;
   const { status, model, sort } = flags;
   const isFiltered = status !== undefined || model !== undefined;
-  const table = tableOf(isFiltered ? { ...FLEETS, empty: "No fleet matches" } : FLEETS, undefined, terminal);
+  const table = tableOf(isFiltered ? { ...FLEETS, empty: "No fleet matches" } : FLEETS);
   const view = {
     ...table,
     below: { column: "action", show: (rows: readonly FleetRow[], now: Now) => showNeeds(rows, terminal, now) },

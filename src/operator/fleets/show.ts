@@ -15,8 +15,8 @@ import {
 } from "../../views/fleets.ts";
 import { ENDPOINT_COLUMNS } from "../../views/models.ts";
 import { counted, countsText, toneOf } from "../../views/view.ts";
-import { compareNames, showFacts } from "../lists/show-list.ts";
-import { factTexts, showColumns, toned } from "../lists/shown.ts";
+import { showFacts } from "../lists/show-list.ts";
+import { compareNames, factTexts, showColumns, toned } from "../lists/shown.ts";
 import { minuteText, type Now, timeUntil, withRelativeTimes } from "../times.ts";
 
 /** Display limits; the rest is counted. */

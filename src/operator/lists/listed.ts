@@ -8,6 +8,7 @@ import {
   type OperationOf,
   type PageQuery,
 } from "../../client/operation-client.ts";
+import { isObject } from "../../platform/is-object.ts";
 
 /** A whole list: parsed items, and the service's answer unchanged. */
 export interface Listed<Item> {
@@ -23,7 +24,7 @@ type ListedRecord<Item> = Pick<Answered<Item>, "value" | "document">;
 type Call = <T>(row: OperationOf<T>, input: OperationInput) => Promise<CallResult<Answered<T>>>;
 
 /** Requests for one list, with up to a thousand items each. */
-export const PAGES_LIMIT = 1000;
+const PAGES_LIMIT = 1000;
 
 export interface ListOptions<T> {
   readonly parameters?: Readonly<Record<string, string>>;
@@ -54,26 +55,19 @@ export async function listAll<T, Item>(
     if (result.kind !== "ok") return result;
     const { value, document, next }: Answered<T> = result.value;
     const items = itemsOf(value);
-    const { documents, ...rest } = takeApart(document, memberWith(value, items));
+    const { documents, ...rest } = takeApart(document, value, items);
     shape ??= rest;
     for (const [index, item] of items.entries()) records.push({ value: item, document: documents[index] });
     if (next === null || maximum !== undefined || isLast?.(value) === true)
       return { ...result, value: { records, ...shape } };
-    if (isDeepStrictEqual(next, place)) return endless(NAMES_ITSELF);
+    if (isDeepStrictEqual(next, place)) return endless("a page of the list names itself as the next one");
     place = next;
   }
   return endless(`the list has more than ${PAGES_LIMIT} pages`);
 }
 
-export const NAMES_ITSELF = "a page of the list names itself as the next one";
-
 function endless(detail: string): CallResult<never> {
   return { kind: "undecodable", status: 200, detail, isJson: true };
-}
-
-/** The member of an answer that holds the items; undefined where the answer is a bare array. */
-function memberWith(value: unknown, items: unknown): string | undefined {
-  return Object.entries(value ?? {}).find(([, each]) => each === items)?.[0];
 }
 
 export function itemsIn<Item>({ records }: Listed<Item>): readonly Item[] {
@@ -94,26 +88,17 @@ export function documentOf({ records, around, member }: Listed<unknown>): unknow
   return around === null ? documents : { ...around, [member]: documents };
 }
 
-/** Joins the pages of a list into one document. */
-export function joinPages([first, ...more]: readonly unknown[]): unknown {
-  const { documents, around, member } = takeApart(first);
-  if (more.length === 0 || (around !== null && !(member in around))) return first;
-  const all = [...documents, ...more.flatMap((page) => takeApart(page).documents)];
-  return around === null ? all : { ...around, [member]: all };
-}
-
-/** A list is an array, or an object with an array (`{ "items": […] }`): the member `wanted`, else the first array. */
-function takeApart(document: unknown, wanted?: string): TakenApart {
-  if (isList(document)) return { documents: document, around: null, member: "" };
-  if (typeof document !== "object" || document === null) return { documents: [], around: null, member: "" };
-  for (const [member, documents] of Object.entries(document)) {
-    if (isList(documents) && member === (wanted ?? member)) return { documents, around: { ...document }, member };
-  }
-  return { documents: [], around: { ...document }, member: "items" };
-}
-
 interface TakenApart extends Pick<Listed<unknown>, "around" | "member"> {
   readonly documents: readonly unknown[];
+}
+
+/** A list is an array, or an object with an array (`{ "items": […] }`): the member whose parsed value the items are. */
+function takeApart(document: unknown, value: unknown, items: unknown): TakenApart {
+  if (isList(document)) return { documents: document, around: null, member: "" };
+  const member = Object.entries(value ?? {}).find(([, each]) => each === items)?.[0] ?? "items";
+  const around: Readonly<Record<string, unknown>> = isObject(document) ? { ...document } : {};
+  const documents = around[member];
+  return { documents: isList(documents) ? documents : [], around, member };
 }
 
 function isList(value: unknown): value is readonly unknown[] {

@@ -5,7 +5,8 @@ import { command, localCommand, type OperatorRow } from "../command.ts";
 import type { OperatorContext } from "../context.ts";
 import { type Failure, failureText, isUnknownOperation } from "../failure.ts";
 import { onOff, type ServiceFlags } from "../flags.ts";
-import { type Fact, showFacts } from "../lists/show-list.ts";
+import { showFacts } from "../lists/show-list.ts";
+import type { TextFact } from "../lists/shown.ts";
 import { openService } from "../operator.ts";
 import { refuse, refuseUsage } from "../refuse.ts";
 import type { Service } from "../service.ts";
@@ -99,7 +100,7 @@ async function showAcceptance(service: Service): Promise<ExitCode> {
   });
 }
 
-function placeFacts({ chosen }: Service): readonly Fact[] {
+function placeFacts({ chosen }: Service): readonly TextFact[] {
   return [
     ["service", chosen.baseUrl],
     ["context", chosen.context?.name ?? ""],

@@ -62,7 +62,7 @@ function loadModels(service: Service) {
 /** The catalog, with the health of each model's endpoints. */
 async function listModels(service: Service, flags: Given<typeof LISTED>): Promise<ExitCode> {
   const isFiltered = [flags.health, flags.region, flags.vendor].some((flag) => flag !== undefined);
-  const view = tableOf(isFiltered ? { ...MODELS, empty: "No model matches" } : MODELS, undefined, service.terminal);
+  const view = tableOf(isFiltered ? { ...MODELS, empty: "No model matches" } : MODELS);
   const result = await loadModels(service);
   if (result.kind !== "ok") return showList(service, result, view);
   const asksHealth = service.flags.json !== true || flags.health !== undefined;

@@ -123,7 +123,7 @@ export const SESSION: readonly SessionStep[] = [
   { words: words("webhooks remove hooks.example.com") },
   { words: words("audit --robot arm-4") },
   { words: words("audit --by bootstrap --since 1d --columns what,from") },
-  { words: words("api GET /v1/robots/nobody --include") },
+  { words: words("api GET /v1/robots/nobody") },
   { words: words("contexts add lab --url SERVICE --key-file HOME/cell-4.key") },
   { words: words("contexts list"), json: true, hasPaths: true },
   { words: words("contexts use lab") },
