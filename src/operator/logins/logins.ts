@@ -30,14 +30,7 @@ import {
   type ServiceContext,
   withContext,
 } from "./contexts.ts";
-import {
-  awaitApproval,
-  isRemoteSession,
-  listenForCallback,
-  openBrowser,
-  type SignedIn,
-  startLogin,
-} from "./sign-in.ts";
+import type { SignedIn } from "./sign-in.ts";
 
 const LOGIN_SUMMARY = "sign in on a page in a browser, and save the service as a context";
 
@@ -124,7 +117,7 @@ async function login(flags: ServiceFlags, context: OperatorContext, hasBrowser: 
   const target = targetOf(flags, context, contexts);
   if ("code" in target) return refuseContexts(target, terminal);
   await using service = await openService(serviceOf(target, null), flags, context, LOGIN_SUMMARY);
-  const signedIn = await signIn(service, !hasBrowser || isRemoteSession(context.environment));
+  const signedIn = await signIn(service, hasBrowser);
   switch (signedIn.kind) {
     case "denied": {
       const fix = "start again, and approve the login on the page";
@@ -173,9 +166,12 @@ function nameAfter(url: string): string {
 /** Used without a listener: the service requires a loopback URL, and nothing listens on the discard port. */
 const NO_CALLBACK_URL = "http://127.0.0.1:9/no-browser";
 
-/** Starts a login, and waits until a person decides it on the page. @param isElsewhere the browser is on another computer. */
-async function signIn(service: Service, isElsewhere: boolean): Promise<SignedIn> {
+/** Starts a login, and waits until a person decides it on the page. */
+async function signIn(service: Service, hasBrowser: boolean): Promise<SignedIn> {
+  // Loaded here: it needs the server of node:http, which would take a tenth of each start.
+  const { awaitApproval, isRemoteSession, listenForCallback, openBrowser, startLogin } = await import("./sign-in.ts");
   const { context, terminal } = service;
+  const isElsewhere = !hasBrowser || isRemoteSession(context.environment);
   // Without a listener the result is polled.
   await using listener = isElsewhere ? null : await listenForCallback(context);
   const started = await startLogin(service, listener?.url ?? NO_CALLBACK_URL);
