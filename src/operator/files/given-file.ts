@@ -109,26 +109,14 @@ export function refuseFile(
   return { kind: "unusable", exitCode: EXIT.invalid };
 }
 
-type Reason = readonly [id: string, message: string];
-
-const MISSING: Reason = ["file_missing", "there is no such file; correct the path"];
-const CLOSED: Reason = ["file_unreadable", "this user may not read the file; give it read permission"];
-const REASONS: ReadonlyMap<string, Reason> = new Map<string, Reason>([
-  ["ENOENT", MISSING],
-  ["ENOTDIR", MISSING],
-  ["EACCES", CLOSED],
-  ["EPERM", CLOSED],
-  ["EISDIR", ["file_not_regular", "this is a folder"]],
-  ["EINVAL", ["file_not_regular", "this is not a regular file"]],
-]);
-
 /** Why a file cannot be used. */
 export function unreadable({ code }: UnreadFile, limitBytes: number): Finding {
-  const [id, message] =
-    code === "too-large"
-      ? ["too_large", `the file is larger than ${limitBytes} bytes`]
-      : (REASONS.get(code) ?? ["file_unreadable", `the file cannot be read (${code})`]);
-  return { id, severity: "error", loc: "", message, line: 1, column: 1 };
+  const finding = (id: string, message: string): Finding => {
+    return { id, severity: "error", loc: "", message, line: 1, column: 1 };
+  };
+  if (code === "too-large") return finding("too_large", `the file is larger than ${limitBytes} bytes`);
+  if (code === "ENOENT") return finding("file_missing", "there is no such file; correct the path");
+  return finding("file_unreadable", `the file cannot be read (${code})`);
 }
 
 /** Labels in file order. The service checks their number and length. */
