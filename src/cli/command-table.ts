@@ -24,7 +24,7 @@ export interface CommandRow<Flags, Context> {
   /** The word, or a flag such as `--setup` where the command is one. */
   readonly name: string;
   readonly summary: string;
-  /** Its own, beside those of every command. */
+  /** Its own, beside those of every command; none has the same name. */
   readonly flags?: readonly FlagRow[];
   /** Other words for the last one of the name: `ls` for `robots list`. Help shows the first. */
   readonly aliases?: readonly string[];
@@ -51,14 +51,6 @@ export type LoadedCommand<Flags, Context> = (
   second: string | undefined,
   words: readonly string[],
 ) => Promise<number>;
-
-/** A command's own flags and the common ones; its own replace common ones of the same name. */
-export function flagsOf(
-  { flags = [] }: Pick<CommandRow<never, never>, "flags">,
-  common: readonly FlagRow[],
-): readonly FlagRow[] {
-  return [...flags, ...common.filter(({ flag }) => !flags.some((own) => own.flag === flag))];
-}
 
 export interface FlagRow {
   /**

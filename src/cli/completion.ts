@@ -4,7 +4,7 @@
  */
 import { visible } from "../platform/text/visible.ts";
 import { EXIT, type ExitCode, type Terminal } from "../platform/terminal.ts";
-import { attributeOf, type CommandRow, type FlagRow, flagsOf, type ProgramTable, wordOf } from "./command-table.ts";
+import { attributeOf, type CommandRow, type FlagRow, type ProgramTable, wordOf } from "./command-table.ts";
 
 /** The hidden command that the scripts call. */
 export const COMPLETE = "__complete";
@@ -50,7 +50,7 @@ async function offer<Flags, Context>(
   });
   const namesOf: NamesOf = async (kind) =>
     (await table.namesOfKind?.(kind, commonFlags(table.common, words), context)) ?? [];
-  const flags = row === undefined ? programFlags(table) : flagsOf(row, table.common);
+  const flags = row === undefined ? programFlags(table) : [...(row.flags ?? []), ...table.common];
   if (isOpen(words.length - 1)) {
     const open = flags.find((each) => wordOf(each) === words.at(-1));
     return open === undefined ? NOTHING : offerValue(open, namesOf);

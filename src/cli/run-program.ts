@@ -3,7 +3,7 @@ import { Argument, Command, CommanderError, Option } from "commander";
 import { maskSecrets } from "../api/wire/service-key.ts";
 import { nearest } from "../documents/nearest.ts";
 import { EXIT, type Problem, type Terminal } from "../platform/terminal.ts";
-import { type CommandRow, type FlagRow, flagsOf, type ProgramTable, repeatFlags, wordOf } from "./command-table.ts";
+import { type CommandRow, type FlagRow, type ProgramTable, repeatFlags, wordOf } from "./command-table.ts";
 import { COMPLETE, complete } from "./completion.ts";
 import type { ProgramTerminal } from "./terminal.ts";
 
@@ -149,7 +149,7 @@ function addWordCommand<Flags extends object, Context>(
     .allowExcessArguments(false)
     .showHelpAfterError(`(${programName} ${row.name} --help lists its flags)`)
     .addHelpText("after", examplesText(row.examples));
-  const flags = flagsOf(row, common);
+  const flags = [...(row.flags ?? []), ...common];
   addFlags(command, flags);
   for (const alias of row.aliases ?? []) command.alias(alias);
   for (const [index, name] of (row.argument?.toLowerCase().split(" ") ?? []).entries()) {

@@ -6,10 +6,9 @@ import type { OperatorContext } from "../context.ts";
 import { type Failure, failureText, isUnknownOperation } from "../failure.ts";
 import { onOff, type ServiceFlags } from "../flags.ts";
 import { showFacts } from "../lists/show-list.ts";
-import type { TextFact } from "../lists/shown.ts";
 import { openService } from "../operator.ts";
 import { refuse, refuseUsage } from "../refuse.ts";
-import type { Service } from "../service.ts";
+import { callIfOffered, type Service } from "../service.ts";
 import { timeUntil } from "../times.ts";
 import {
   baseUrl,
@@ -65,44 +64,33 @@ export const loginCommands: readonly OperatorRow[] = [
   }),
 ];
 
-/** Shows the chosen service, the credential, and its organization. */
+/** Shows the chosen service, the credential, and its organization; of a service that does not say it, only that it accepts the credential. */
 async function whoami(service: Service): Promise<ExitCode> {
-  const result = await service.call(beyondSpec.getSession, {});
-  if (result.kind !== "ok") return isUnknownOperation(result) ? showAcceptance(service) : service.failed(result);
-  const { value, document } = result.value;
-  const { active_organization: organization, credential } = value;
-  return service.answer({ ...whereOf(service), session: document }, () =>
-    showFacts(service.terminal, [
-      ...placeFacts(service),
-      ["organization", `${organization.name} (${organization.id})`],
-      ["role", organization.role],
+  const { chosen, terminal } = service;
+  const session = await callIfOffered(service, beyondSpec.getSession, {});
+  if (typeof session === "number") return session;
+  if (session === null) {
+    const result = await service.call(operations.listRobots, { query: { limit: 1 } });
+    if (result.kind !== "ok") return service.failed(result);
+  }
+  const context = chosen.context?.name ?? null;
+  const { source, name } = chosen.credential;
+  const document = { url: chosen.baseUrl, context, credential: source, session: session?.document ?? null };
+  return service.answer(document, () => {
+    const { active_organization: organization, credential } = session?.value ?? {};
+    const scopes = credential?.scopes === null ? "do everything" : credential?.scopes?.join(" ");
+    showFacts(terminal, [
+      ["service", chosen.baseUrl],
+      ["context", context ?? ""],
+      ["credential", name],
+      ["organization", organization === undefined ? "" : `${organization.name} (${organization.id})`],
+      ["role", organization?.role ?? ""],
       ["id", credential?.id ?? ""],
-      ["may", credential?.scopes === null ? "do everything" : (credential?.scopes?.join(" ") ?? "")],
+      ["may", scopes ?? ""],
       ["expires", timeUntil(credential?.expires_at, service.now())],
-    ]),
-  );
-}
-
-/** For a service with only the documented operations: shows only whether it accepts the credential. */
-async function showAcceptance(service: Service): Promise<ExitCode> {
-  const result = await service.call(operations.listRobots, { query: { limit: 1 } });
-  if (result.kind !== "ok") return service.failed(result);
-  return service.answer({ ...whereOf(service), session: null }, () => {
-    showFacts(service.terminal, placeFacts(service));
-    service.terminal.note("The service accepts the credential; it does not say whose it is.");
+    ]);
+    if (session === null) terminal.note("The service accepts the credential; it does not say whose it is.");
   });
-}
-
-function placeFacts({ chosen }: Service): readonly TextFact[] {
-  return [
-    ["service", chosen.baseUrl],
-    ["context", chosen.context?.name ?? ""],
-    ["credential", chosen.credential.name],
-  ];
-}
-
-function whereOf({ chosen }: Service) {
-  return { url: chosen.baseUrl, context: chosen.context?.name ?? null, credential: chosen.credential.source };
 }
 
 /** Signs in on a page in a browser, and saves the login in a context. */

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
 
 import { agentProgram } from "../../../src/agent/commands/table.ts";
-import { flagsOf, type ProgramTable } from "../../../src/cli/command-table.ts";
+import type { ProgramTable } from "../../../src/cli/command-table.ts";
 import { operatorProgram } from "../../../src/operator/program.ts";
 import { runProgram } from "../../../src/cli/run-program.ts";
 import { createTerminal } from "../../../src/cli/terminal.ts";
@@ -284,9 +284,10 @@ describe("runProgram", () => {
 
 test.each([agentProgram, operatorProgram])("$name: flags need and exclude flags of the same command", (program) => {
   for (const row of program.commands) {
-    const flags = flagsOf(row, program.common);
+    const flags = [...(row.flags ?? []), ...program.common];
     const words = [row.name, ...flags.map(({ flag }) => flag.split(" ")[0])];
     const others = flags.flatMap(({ needs = row.name, excludes = [] }) => excludes.concat(needs));
     expect(words).toEqual(expect.arrayContaining(others));
+    expect(new Set(words).size).toBe(words.length);
   }
 });
