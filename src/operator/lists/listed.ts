@@ -27,10 +27,7 @@ type Call = <T>(row: OperationOf<T>, input: OperationInput) => Promise<CallResul
 const PAGES_LIMIT = 1000;
 
 export interface ListOptions<T> {
-  readonly parameters?: Readonly<Record<string, string>>;
   readonly query?: OperationInput["query"];
-  /** Fewer than `ITEMS_PER_REQUEST`: not more of the list than these. */
-  readonly maximum?: number;
   /** Whether the page with this value is the last one that is needed. */
   readonly isLast?: (value: T) => boolean;
 }
@@ -40,26 +37,21 @@ export async function listAll<T, Item>(
   call: Call,
   row: OperationOf<T>,
   itemsOf: (value: T) => readonly Item[],
-  { parameters = {}, query: filter = {}, maximum, isLast }: ListOptions<T> = {},
+  { query: filter = {}, isLast }: ListOptions<T> = {},
 ): Promise<CallResult<Listed<Item>>> {
   const records: ListedRecord<Item>[] = [];
   let place: PageQuery = {};
   let shape: Pick<TakenApart, "around" | "member"> | null = null;
   for (let page = 0; page < PAGES_LIMIT; page += 1) {
-    const query: OperationInput["query"] = {
-      ...filter,
-      limit: maximum ?? ITEMS_PER_REQUEST,
-      ...place,
-    };
-    const result: CallResult<Answered<T>> = await call(row, { parameters, query });
+    const query: OperationInput["query"] = { ...filter, limit: ITEMS_PER_REQUEST, ...place };
+    const result: CallResult<Answered<T>> = await call(row, { query });
     if (result.kind !== "ok") return result;
     const { value, document, next }: Answered<T> = result.value;
     const items = itemsOf(value);
     const { documents, ...rest } = takeApart(document, value, items);
     shape ??= rest;
     for (const [index, item] of items.entries()) records.push({ value: item, document: documents[index] });
-    if (next === null || maximum !== undefined || isLast?.(value) === true)
-      return { ...result, value: { records, ...shape } };
+    if (next === null || isLast?.(value) === true) return { ...result, value: { records, ...shape } };
     if (isDeepStrictEqual(next, place)) return endless("a page of the list names itself as the next one");
     place = next;
   }
