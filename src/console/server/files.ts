@@ -12,7 +12,7 @@ const YEAR_S = 31_536_000;
 /** Far above what the build writes. */
 const FILE_BYTES_MAXIMUM = 4 * 1024 * 1024;
 
-/** The build puts a hash of the content into each name, and a compressed form beside each file. */
+/** The build puts a hash of the content into each name, and compresses each file: every browser takes gzip. */
 const ASSET = /^[a-z]+-\w+\.(css|js|svg)$/;
 const CONTENT_TYPES: Readonly<Record<string, string>> = {
   css: "text/css; charset=utf-8",
@@ -47,20 +47,17 @@ export function createConsoleFiles(
   function mount(app: FastifyInstance): void {
     for (const path of PAGE_PATHS) app.get(path, (request, reply) => sendPage(request, reply, 200));
 
-    app.get(ASSET_PATH, async ({ params, headers }, reply) => {
+    app.get(ASSET_PATH, async ({ params }, reply) => {
       const name = isObject(params) ? String(params["name"] ?? "") : "";
       const contentType = CONTENT_TYPES[ASSET.exec(name)?.[1] ?? ""];
-      const isCompressed = acceptsGzip(headers["accept-encoding"]);
-      const path = join("assets", isCompressed ? `${name}.gz` : name);
-      const bytes = contentType === undefined ? null : await read(path);
+      const bytes = contentType === undefined ? null : await read(join("assets", `${name}.gz`));
       if (bytes === null) return send(reply, refuse("NotFound", "Not Found"));
-      if (isCompressed) reply.header("content-encoding", "gzip");
       return reply
         .headers({
           "cache-control": `public, max-age=${YEAR_S}, immutable`,
+          "content-encoding": "gzip",
           "content-type": contentType,
           "cross-origin-resource-policy": "same-origin",
-          vary: "accept-encoding",
           "x-content-type-options": "nosniff",
         })
         .send(bytes);
@@ -88,12 +85,6 @@ export function createConsoleFiles(
   }
 
   return { mount, sendMissing: (request, reply) => sendPage(request, reply, 404) };
-}
-
-/** Whether a client takes gzip, by its `Accept-Encoding` (RFC 9110, 12.5.3); `gzip;q=0` says that it does not. */
-export function acceptsGzip(acceptEncoding: string | undefined): boolean {
-  const codings = (acceptEncoding ?? "").toLowerCase().split(",");
-  return codings.some((coding) => /^\s*gzip\s*(?:;\s*q\s*=(?!\s*0(?:\.0*)?\s*$)|$)/.test(coding));
 }
 
 /** The page loads scripts and data from this service only. */
