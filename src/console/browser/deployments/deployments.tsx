@@ -41,12 +41,9 @@ export function Deployments() {
   const { query } = useLocation();
   const opened = query.get("open");
   const isPastShown = query.get("show") === RETIRED.word;
-  const isSought = ["q", ...FILTERING.filters.map(({ id }) => id)].some((name) => query.has(name));
   const current = useCurrentDeployments();
-  // To be shown, or to say how many of them match.
-  const all = useAllDeployments(isPastShown || isSought);
-  const isLoaded = isPastShown || all.state === "ready";
-  const deployments = isLoaded ? all : current;
+  const all = useAllDeployments(isPastShown);
+  const deployments = isPastShown ? all : current;
   const items = deployments.value?.items;
   const rows = useMemo(() => newestFirst(items ?? []), [items]);
   const deploy = (
@@ -66,7 +63,7 @@ export function Deployments() {
           its deployment here or with <code>robot-policy deploy MODEL --robot NAME</code>.
         </p>
       }
-      archive={{ ...RETIRED, isLoaded }}
+      archive={RETIRED}
       noun={DEPLOYMENTS.noun}
       columns={COLUMNS}
       rows={rows}

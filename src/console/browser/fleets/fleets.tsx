@@ -2,7 +2,7 @@ import type { FleetNeed } from "../../../api/fleet-details.ts";
 import { FLEET_STATES, type FleetRow, FLEETS, fleetState, groupNeeds, reasonOf } from "../../../views/fleets.ts";
 import { toneOf, counted } from "../../../views/view.ts";
 import { mayDo } from "../data/session.ts";
-import { useSettled } from "../data/query.ts";
+import { areSettled } from "../data/query.ts";
 import { CountBar } from "../parts/count-bar.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Sentence, withTimes } from "../parts/relative-time.tsx";
@@ -27,7 +27,7 @@ const FILTERING: Filtering<FleetRow> = {
 /** `/fleets`: all fleets, with why some are not ready. */
 export function Fleets() {
   const { fleets, needs, rows } = useFleets();
-  const isSettled = useSettled([fleets, needs]);
+  const isSettled = areSettled([fleets, needs]);
   const create = mayDo("fleets:write") ? (
     <a class="button button-main" href="/fleets/new">
       <Icon name="plus" />

@@ -47,7 +47,6 @@ const FILTERING: Filtering<KeyItem> = {
 const REVOKED: Archive<KeyItem> = {
   word: "revoked",
   contains: ({ state }) => state === "revoked",
-  isLoaded: true,
 };
 
 /** The dialog that is open, and the key that it is about. */

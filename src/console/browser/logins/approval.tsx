@@ -14,7 +14,7 @@ import { Checkbox, FieldError } from "../parts/form/fields.tsx";
 import { Notice, ProblemNotice } from "../parts/notice.tsx";
 import { Facts } from "../parts/page.tsx";
 import { RelativeTime, useIsPast } from "../parts/relative-time.tsx";
-import { Skeleton } from "../parts/skeleton.tsx";
+import { Skeleton } from "../parts/loaded.tsx";
 import { useLocation } from "../router.ts";
 import { useStore } from "../store.ts";
 import { goToProgram, isListening, originOf } from "./callback.ts";

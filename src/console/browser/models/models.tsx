@@ -11,7 +11,7 @@ import {
   type OfferedModel,
 } from "../../../views/models.ts";
 import { mayDo } from "../data/session.ts";
-import { type Data, useData, useSettled } from "../data/query.ts";
+import { type Data, useData, areSettled } from "../data/query.ts";
 import { DeployDialog } from "../deployments/deploy.tsx";
 import { PreviewList, usePreview } from "../fleets/preview.tsx";
 import { DialogButton } from "../parts/form/dialog-button.tsx";
@@ -45,7 +45,7 @@ const FILTERING: Filtering<OfferedModel> = {
 export function Models() {
   const models = useModels();
   const endpoints = useEndpoints();
-  const isSettled = useSettled([models, endpoints]);
+  const isSettled = areSettled([models, endpoints]);
   const list = models.value?.models;
   const known = endpoints.value?.items;
   const rows = useMemo(() => (list ?? []).map(offeredModel(known ?? null)), [list, known]);
@@ -77,7 +77,7 @@ export function Models() {
 export function Model({ name: slug }: PageParameters) {
   const model = useData<ModelView>(`/v1/models/${encodeURIComponent(slug)}`, ["models"]);
   const endpoints = useEndpoints();
-  const isSettled = useSettled([model, endpoints]);
+  const isSettled = areSettled([model, endpoints]);
   return (
     <ResourcePage
       data={model}

@@ -22,12 +22,9 @@ export function CopyButton({ text, what, isInList = false }: CopyButtonProps) {
     return () => clearTimeout(timer);
   }, [isCopied]);
   const copy = async () => {
-    if (await copyText(text)) {
-      setCopied(true);
-      showToast(`Copied ${what}.`);
-    } else showToast(`This browser does not let the page copy. Select the ${what} and copy it.`, "problem");
+    if (await copyText(text)) setCopied(true);
+    else showToast(`This browser does not let the page copy. Select the ${what} and copy it.`, "problem");
   };
-  // A toast may be hidden behind a dialog, so the label changes too.
   const label = isCopied ? `Copied ${what}` : `Copy ${what}`;
   return (
     <button

@@ -26,8 +26,6 @@ interface ResourcePageProps<T> {
   children(value: T): ComponentChildren;
 }
 
-const LOADING = { state: "loading", retry() {} } as const;
-
 /** The page of one resource, below the list of its section. */
 export function ResourcePage<T>({ data, section, noun, titleOf, children, ...props }: ResourcePageProps<T>) {
   const { title = capitalized(noun), lines, isSettled = true } = props;
@@ -40,7 +38,7 @@ export function ResourcePage<T>({ data, section, noun, titleOf, children, ...pro
       badge={value === undefined ? null : props.badgeOf?.(value)}
       actions={value === undefined ? null : props.actionsOf(value)}
     >
-      <Loaded data={isSettled ? data : LOADING} what={`this ${noun}`} lines={lines} missing={missing}>
+      <Loaded data={data} isLoading={!isSettled} what={`this ${noun}`} lines={lines} missing={missing}>
         {(known) => <div class="sections">{children(known)}</div>}
       </Loaded>
     </Page>

@@ -4,7 +4,6 @@ import type { ComponentChildren } from "preact";
 import { relativeTime } from "../../../platform/text/relative-time.ts";
 import {
   type Column as ViewColumn,
-  type Counts,
   type Fact,
   type Filter as ViewFilter,
   inWords,
@@ -20,9 +19,8 @@ import { modelPath } from "../router.ts";
 import { CopyButton, DigestChip } from "./copy-button.tsx";
 import { CountBar } from "./count-bar.tsx";
 import { Labels } from "./labels.tsx";
-import { None, Pending } from "./none.tsx";
 import { Notice } from "./notice.tsx";
-import { Facts } from "./page.tsx";
+import { Facts, None } from "./page.tsx";
 import { RelativeTime, Sentence, withTimes } from "./relative-time.tsx";
 import { StatusBadge } from "./status-badge.tsx";
 import type { Column } from "./table/columns.tsx";
@@ -31,7 +29,7 @@ import { SmallTable } from "./table/table.tsx";
 import { capitalized, number } from "./text.ts";
 
 export function Shown({ value, isInList = false }: { readonly value: Value; readonly isInList?: boolean }) {
-  if (value === undefined) return <Pending />;
+  if (value === undefined) return <span class="muted">…</span>;
   if (value === null || value === "") return <None />;
   if (typeof value === "string") return <>{value}</>;
   if (typeof value === "number") return <>{number(value)}</>;
@@ -56,7 +54,16 @@ export function Shown({ value, isInList = false }: { readonly value: Value; read
         </span>
       );
     case "links":
-      return value.links.length === 0 ? <None /> : <Links links={value.links} />;
+      if (value.links.length === 0) return <None />;
+      return (
+        <span class={isInList ? "labels" : "labels labels-wrap"}>
+          {value.links.map(({ text, path }) => (
+            <a key={path} href={path}>
+              {text}
+            </a>
+          ))}
+        </span>
+      );
     case "state":
       // No badge: nothing is known, and often it is every robot.
       if (value.state === "not_monitored") return <span class="muted">{capitalized(inWords(value.state))}</span>;
@@ -87,41 +94,18 @@ export function Shown({ value, isInList = false }: { readonly value: Value; read
         </>
       );
     }
-    case "counts":
-      return isInList ? (
+    case "counts": {
+      const counts = value.counts.map((each) => ({ ...each, tone: toneOf(each.word) }));
+      const bar = <CountBar counts={counts} noun={value.noun} isSmall={isInList} />;
+      if (!isInList) return bar;
+      return (
         <span class="bar-and-number">
-          <ShownCounts value={value} isInList />
+          {bar}
           {`${number(value.ready)}/${number(value.total)}`}
         </span>
-      ) : (
-        <ShownCounts value={value} />
       );
+    }
   }
-}
-
-function Links({ links }: { readonly links: readonly { readonly text: string; readonly path: string }[] }) {
-  return (
-    <>
-      {links.map(({ text, path }, index) => (
-        <span key={path}>
-          {index === 0 ? "" : ", "}
-          <a href={path}>{text}</a>
-        </span>
-      ))}
-    </>
-  );
-}
-
-function ShownCounts({
-  value: { counts, noun },
-  isInList = false,
-}: {
-  readonly value: Counts;
-  readonly isInList?: boolean;
-}) {
-  return (
-    <CountBar counts={counts.map((each) => ({ ...each, tone: toneOf(each.word) }))} noun={noun} isSmall={isInList} />
-  );
 }
 
 /** The facts of a resource that have a value. */

@@ -14,7 +14,7 @@ import {
   type ShownRobot,
 } from "../../../views/robots.ts";
 import { exact } from "../../../views/view.ts";
-import { useData, useSettled } from "../data/query.ts";
+import { useData, areSettled } from "../data/query.ts";
 import { DeployDialog, useDeploymentOf } from "../deployments/deploy.tsx";
 import { DialogButton } from "../parts/form/dialog-button.tsx";
 import { entered, type FieldSpec } from "../parts/form/fields.tsx";
@@ -37,7 +37,7 @@ export function Robot({ name }: PageParameters) {
   const robot = useData<IdentifiedRobotView>(path, ["robots", "fleets"]);
   const registration = useData<RegistrationView>(`${path}/registration`, ["robots"]);
   const history = useData<{ readonly items: readonly RegistrationRecord[] }>(`${path}/history`, ["robots"]);
-  const isSettled = useSettled([robot, registration, history]);
+  const isSettled = areSettled([robot, registration, history]);
   return (
     <ResourcePage
       data={robot}

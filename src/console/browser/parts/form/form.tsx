@@ -3,7 +3,7 @@ import { useRef, useState } from "preact/hooks";
 
 import type { Write as Method } from "../../data/request.ts";
 import { useWrite } from "../../data/write.ts";
-import { useUnsaved } from "../../router.ts";
+import { useUnsaved } from "../../unsaved.ts";
 import { useFocusKept } from "./ending-button.tsx";
 import { Field, type FieldSpec } from "./fields.tsx";
 import { type FormErrors, formErrors } from "./form-errors.ts";

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 
-import { useUnsaved } from "../../router.ts";
+import { useUnsaved } from "../../unsaved.ts";
 import { CopyButton } from "../copy-button.tsx";
 import { Notice } from "../notice.tsx";
 import { Dialog } from "./dialog.tsx";

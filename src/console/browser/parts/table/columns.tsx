@@ -1,7 +1,6 @@
 import type { ComponentChildren } from "preact";
 
 import { EndingButton } from "../form/ending-button.tsx";
-import type { Width } from "../use-width.ts";
 
 /** One column. The first column names the row and links to its page. */
 export interface Column<Row> {
@@ -10,8 +9,8 @@ export interface Column<Row> {
   readonly name: string;
   /** A grid track such as "minmax(8rem, 2fr)", never sized by its content: each row is a grid of its own. */
   readonly track: string;
-  /** The smallest width that shows it. */
-  readonly from?: Width;
+  /** The smallest width that shows it; by default all. */
+  readonly from?: "medium" | "wide";
   cell(row: Row): ComponentChildren;
   /** The sort key; null comes last in both directions. Without it the column is not sortable. */
   sortBy?(row: Row): string | number | null;

@@ -1,4 +1,4 @@
-import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 
 import { visible } from "../../../../platform/text/visible.ts";
 import { setParameter, setQuery, useLocation } from "../../router.ts";
@@ -24,7 +24,6 @@ export interface Filtering<Row> {
 
 /** Most options of one filter; the search finds the rest. */
 const OPTIONS_MAXIMUM = 200;
-const SEARCH_DELAY_MS = 150;
 const SEARCH_LENGTH = 200;
 
 /** The rows that match every word of the search and every filter in the URL. */
@@ -62,18 +61,20 @@ interface FilterBarProps<Row> extends Pick<Filtering<Row>, "filters"> {
 export function FilterBar<Row>({ rows, matching, noun, hint, filters }: FilterBarProps<Row>) {
   const { query } = useLocation();
   const isFiltering = query.has("q") || filters.some(({ id }) => query.has(id));
-  const [clearings, setClearings] = useState(0);
-  const clear = () => {
+  const clear = () =>
     setQuery((query) => {
       for (const id of ["q", ...filters.map((filter) => filter.id)]) query.delete(id);
     });
-    setClearings(clearings + 1);
-  };
   return (
     <form role="search" class="filters" onSubmit={(event) => event.preventDefault()}>
       <div class="filters-search">
-        {/* A new one for each clearing: what was typed last may be on its way to the URL. */}
-        <SearchField key={clearings} label={`Search ${noun}s`} hint={hint} />
+        <Field
+          kind="search"
+          label={`Search ${noun}s`}
+          value={query.get("q") ?? ""}
+          change={(value) => setParameter("q", value)}
+          input={{ placeholder: hint, maxLength: SEARCH_LENGTH }}
+        />
         <div class="filters-result">
           <span role="status">
             {isFiltering ? `${number(matching)} of ${number(rows.length)}` : ""}
@@ -90,31 +91,6 @@ export function FilterBar<Row>({ rows, matching, noun, hint, filters }: FilterBa
         <FilterSelect key={filter.id} filter={filter} rows={rows} />
       ))}
     </form>
-  );
-}
-
-function SearchField({ label, hint }: { readonly label: string; readonly hint: string }) {
-  const inAddress = useLocation().query.get("q") ?? "";
-  const [text, setText] = useState(inAddress);
-  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
-  // Follows the URL after "back", a link or the clear button, but keeps a trailing blank that is being typed.
-  useLayoutEffect(() => setText((typed) => (typed.trim() === inAddress ? typed : inAddress)), [inAddress]);
-  // Not an effect after the first frame: without it, a field that is gone sooner would still write to the URL.
-  useLayoutEffect(() => () => clearTimeout(timer.current), []);
-  const change = (value: string) => {
-    setText(value);
-    clearTimeout(timer.current);
-    // Browsers limit how often the URL may change.
-    timer.current = setTimeout(() => setParameter("q", value.trim()), SEARCH_DELAY_MS);
-  };
-  return (
-    <Field
-      label={label}
-      kind="search"
-      value={text}
-      change={change}
-      input={{ placeholder: hint, maxLength: SEARCH_LENGTH }}
-    />
   );
 }
 

@@ -5,7 +5,7 @@ import { useMemo, useState } from "preact/hooks";
 import { setParameter, useLocation } from "../../router.ts";
 import { Icon } from "../icon.tsx";
 import { capitalized, number } from "../text.ts";
-import { useWidth, WIDTHS } from "../use-width.ts";
+import { createStore, useStore } from "../../store.ts";
 import type { Column } from "./columns.tsx";
 import { readSort, type Sort, sortRows } from "./sort.ts";
 
@@ -21,36 +21,47 @@ export interface TableProps<Row> {
   hrefOf?(row: Row): string;
   /** Default sort: "name", "-changed". Without it the rows keep their order. */
   readonly sort?: string;
-  /** Shows placeholder rows. */
-  readonly isLoading?: boolean;
+}
+
+/** The smallest page in CSS pixels that shows a column. */
+const WIDTHS = { medium: 1100, wide: 1400 } as const;
+
+/** The largest of these that the page has. Measured before the first rendering, so that nothing moves afterwards. */
+const pageWidth = createStore(measure());
+addEventListener("resize", () => pageWidth.set(measure()));
+
+function measure(): number {
+  // `innerWidth` includes the scroll bar, as media queries do.
+  return Math.max(0, ...Object.values(WIDTHS).filter((width) => innerWidth >= width));
 }
 
 /** Rows rendered at first; a button shows more, so that a list of 100,000 rows still opens. */
 const ROWS_SHOWN = 1000;
-const LOADING_ROWS = 12;
 
 /**
  * A table, sorted by the URL, with the columns that fit; on a phone it scrolls sideways. All shown rows are in the document, so that the
  * browser's search and screen readers reach them; CSS skips the layout of rows outside the viewport.
  */
 export function Table<Row>(props: TableProps<Row>) {
-  const { columns, rows, noun, isLoading = false } = props;
-  const width = useWidth();
+  const { columns, rows, noun } = props;
+  const width = useStore(pageWidth);
   const [limit, setLimit] = useState(ROWS_SHOWN);
   const { query } = useLocation();
   // The URL may name a column that only the other part of the list has.
   const sort = readSort(query.get("sort"), columns) ?? readSort(props.sort, columns);
-  const shown = useMemo(() => columns.filter(({ from = "phone" }) => WIDTHS[width] >= WIDTHS[from]), [columns, width]);
+  const shown = useMemo(
+    () => columns.filter(({ from }) => from === undefined || width >= WIDTHS[from]),
+    [columns, width],
+  );
   const sorted = useMemo(() => sortRows(rows, sort), [rows, sort?.column, sort?.direction]);
   const caption = props.caption ?? capitalized(`${noun}s`);
   return (
     <>
-      <div class="table-scroll" {...(width === "phone" ? { tabIndex: 0, role: "group", "aria-label": caption } : {})}>
+      <div class="table-scroll">
         <table
           role="table"
           class="table"
           style={{ "--columns": shown.map(({ track }) => track).join(" ") }}
-          aria-busy={isLoading}
           aria-rowcount={rows.length + 1}
         >
           <caption class="visually-hidden">{caption}</caption>
@@ -62,11 +73,9 @@ export function Table<Row>(props: TableProps<Row>) {
             </tr>
           </thead>
           <tbody role="rowgroup">
-            {isLoading
-              ? Array.from({ length: LOADING_ROWS }, (_, index) => <LoadingRow key={index} columns={shown} />)
-              : sorted
-                  .slice(0, limit)
-                  .map((row) => <BodyRow key={props.keyOf(row)} row={row} columns={shown} hrefOf={props.hrefOf} />)}
+            {sorted.slice(0, limit).map((row) => (
+              <BodyRow key={props.keyOf(row)} row={row} columns={shown} hrefOf={props.hrefOf} />
+            ))}
           </tbody>
         </table>
       </div>
@@ -117,18 +126,6 @@ function BodyRow<Row>({ row, columns, hrefOf }: RowProps<Row>) {
   );
 }
 
-function LoadingRow<Row>({ columns }: Pick<RowProps<Row>, "columns">) {
-  return (
-    <tr role="row">
-      {columns.map(({ id }, index) => (
-        <td key={id} role="cell">
-          <span class="skeleton" style={{ width: index === 0 ? "70%" : "45%" }} />
-        </td>
-      ))}
-    </tr>
-  );
-}
-
 interface HeadingProps<Row> {
   readonly column: Column<Row>;
   readonly sort: Sort<Row> | null;
@@ -151,7 +148,6 @@ function Heading<Row>({ column: { id, name, sortBy, first }, sort, standard }: H
     <th
       role="columnheader"
       scope="col"
-
       aria-sort={direction === null ? undefined : direction === "up" ? "ascending" : "descending"}
     >
       <button type="button" class="table-head" onClick={() => setParameter("sort", next === standard ? "" : next)}>
