@@ -20,6 +20,8 @@ addEventListener("popstate", () => {
   history.pushState(null, "", addressOf(current.get()));
 });
 
+document.addEventListener("click", followLinks);
+
 export function useLocation(): PageLocation {
   return useStore(current);
 }
@@ -59,7 +61,7 @@ export function setParameter(name: string, value: string): void {
  * Follows links inside the console without reloading the page. Clicks with a modifier key or the middle button, and links with a
  * `target`, are left to the browser.
  */
-export function followLinks(event: MouseEvent): void {
+function followLinks(event: MouseEvent): void {
   if (event.defaultPrevented || event.button !== 0) return;
   if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
   const link = event.target instanceof Element ? event.target.closest("a") : null;

@@ -74,8 +74,7 @@ export function createConsoleFiles(
   async function read(path: string): Promise<Uint8Array | null> {
     try {
       const bytes = await readBounded(files, join(folder, path), FILE_BYTES_MAXIMUM);
-      if (bytes === "too-large") throw new Error(`${path} is larger than ${FILE_BYTES_MAXIMUM} bytes`);
-      return bytes;
+      return bytes === "too-large" ? null : bytes;
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       if (errorCode(error) !== "ENOENT" && reason !== loggedReason) log.warn("console_unreadable", { reason });
@@ -117,13 +116,8 @@ export function pageHeaders({
   protocol,
   host,
 }: Pick<FastifyRequest, "protocol" | "host">): Readonly<Record<string, string>> {
-  return isDedicated(protocol, host) ? { ...HEADERS, "strict-transport-security": `max-age=${YEAR_S}` } : HEADERS;
-}
-
-/**
- * A browser applies Strict-Transport-Security to every port of a host (RFC 6797, 8.3). On the default port the host is assumed to be
- * ours; on another port it would break other services on the same host that have no TLS.
- */
-function isDedicated(protocol: string, host: string): boolean {
-  return protocol === "https" && !/:\d+$/.test(host);
+  // A browser applies Strict-Transport-Security to every port of a host (RFC 6797, 8.3). On the default port the host is assumed to be
+  // ours; on another port it would break other services on the same host that have no TLS.
+  const isDedicated = protocol === "https" && !/:\d+$/.test(host);
+  return isDedicated ? { ...HEADERS, "strict-transport-security": `max-age=${YEAR_S}` } : HEADERS;
 }

@@ -56,8 +56,6 @@ export function mountVersions(app: FastifyInstance, context: MountContext, onlin
 
 /** How long the versions of an organization are taken for current, however many pages ask. */
 const FRESH_MS = 1000;
-/** Organizations whose versions are remembered. */
-const ORGANIZATIONS_MAXIMUM = 1000;
 
 /** @param onlineWindowMs how long after its last heartbeat a robot is online. */
 export function createVersions(
@@ -70,11 +68,7 @@ export function createVersions(
     const ask = async () =>
       versionsFrom(await readChanges(reader, organizationId, { nowMs: clock.wallMs(), onlineWindowMs }));
     const read = readers.get(organizationId) ?? createFresh(ask, FRESH_MS, clock);
-    // The one that was asked for last comes last.
-    readers.delete(organizationId);
     readers.set(organizationId, read);
-    const [oldest] = readers.keys();
-    if (readers.size > ORGANIZATIONS_MAXIMUM && oldest !== undefined) readers.delete(oldest);
     return read();
   };
 }

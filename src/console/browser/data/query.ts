@@ -41,15 +41,13 @@ interface Entry {
   isStale: boolean;
   /** Of the running request. */
   asking: AbortController | null;
-  /** When it was answered last, and when it may be asked for again; milliseconds since the page was loaded. */
+  /** When it was answered last, and when it may be asked for again after a failure; milliseconds since the page was loaded. */
   answeredAtMs: number;
   nextAtMs: number;
 }
 
 /** Answers kept for pages that are opened again. */
 const ENTRIES_MAXIMUM = 64;
-/** A slow answer is asked for less often: the pause is at least this many times the duration of the last request. */
-const REST_FACTOR = 5;
 /** Pause after a temporary failure. */
 const FAILURE_REST_MS = 10_000;
 /** Older answers are asked for again in any case: not all that they hold, such as when a key was used last, counts as a change. */
@@ -184,13 +182,11 @@ async function ask(entry: Entry): Promise<void> {
   const controller = new AbortController();
   entry.asking = controller;
   entry.isStale = false;
-  const startedMs = performance.now();
   const outcome = await entry.query.ask(controller.signal);
   if (entry.asking !== controller) return;
   entry.asking = null;
   if (outcome.state === "aborted") return;
   const nowMs = performance.now();
-  entry.nextAtMs = nowMs + REST_FACTOR * (nowMs - startedMs);
   if (outcome.state === "answered") {
     entry.answeredAtMs = nowMs;
     entry.answer.set({ value: outcome.value, problem: null });

@@ -14,8 +14,7 @@ export function Labels({ labels, isWhole = false }: LabelsProps) {
     <span class={isWhole ? "labels labels-wrap" : "labels"} title={title}>
       {pairs.map(([name, value]) => (
         <span key={name} class="label">
-          <span class="label-name">{name}=</span>
-          {value}
+          {name}={value}
         </span>
       ))}
     </span>

@@ -1,4 +1,4 @@
-import { useEffect, useErrorBoundary, useLayoutEffect, useRef } from "preact/hooks";
+import { useEffect, useErrorBoundary, useRef } from "preact/hooks";
 
 import { SECTIONS } from "../../sections.ts";
 import { lastAnswerMs, type Liveness, liveness } from "../data/live.ts";
@@ -6,7 +6,7 @@ import { session, sessionView, signOut } from "../data/session.ts";
 import { Notice } from "../parts/notice.tsx";
 import { capitalized } from "../parts/text.ts";
 import { showToast } from "../parts/toast.tsx";
-import { followLinks, useLocation } from "../router.ts";
+import { useLocation } from "../router.ts";
 import { useStore } from "../store.ts";
 import { Keyboard } from "./keyboard.tsx";
 import { pageAt } from "./pages.tsx";
@@ -16,11 +16,6 @@ export function Shell() {
   const { path } = useLocation();
   const main = useRef<HTMLElement>(null);
   const lastPath = useRef(path);
-  // Before the first paint: without the listener, a click on a link would reload the whole page.
-  useLayoutEffect(() => {
-    document.addEventListener("click", followLinks);
-    return () => document.removeEventListener("click", followLinks);
-  }, []);
   useEffect(() => {
     if (lastPath.current === path) return;
     lastPath.current = path;

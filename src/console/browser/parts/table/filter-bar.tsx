@@ -22,8 +22,6 @@ export interface Filtering<Row> {
   textOf(row: Row): string;
 }
 
-/** Most options of one filter; the search finds the rest. */
-const OPTIONS_MAXIMUM = 200;
 const SEARCH_LENGTH = 200;
 
 /** The rows that match every word of the search and every filter in the URL. */
@@ -104,15 +102,12 @@ function FilterSelect<Row>({ filter, rows }: { readonly filter: Filter<Row>; rea
 }
 
 function optionsOf<Row>({ valuesOf, wordOf = (value) => value }: Filter<Row>, rows: readonly Row[], chosen: string) {
-  const counts = new Map<string, number>();
+  // A link may filter by a value that no row has any more.
+  const counts = new Map(chosen === "" ? [] : [[chosen, 0]]);
   for (const row of rows) for (const value of valuesOf(row)) counts.set(value, (counts.get(value) ?? 0) + 1);
-  const most = [...counts].sort(([, left], [, right]) => right - left).slice(0, OPTIONS_MAXIMUM);
-  // A link may filter by a rare value, or by one that no row has any more.
-  const isListed = chosen === "" || most.some(([value]) => value === chosen);
-  if (!isListed) most.push([chosen, counts.get(chosen) ?? 0]);
-  most.sort(([left], [right]) => compareTexts(left, right));
+  const found = [...counts].sort(([left], [right]) => compareTexts(left, right));
   return [
     { value: "", word: "All" },
-    ...most.map(([value, count]) => ({ value, word: `${wordOf(value)} (${number(count)})` })),
+    ...found.map(([value, count]) => ({ value, word: `${wordOf(value)} (${number(count)})` })),
   ];
 }

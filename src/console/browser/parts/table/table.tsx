@@ -1,6 +1,6 @@
 import { counted } from "../../../../views/view.ts";
 import type { ComponentChildren } from "preact";
-import { useMemo, useState } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 
 import { setParameter, useLocation } from "../../router.ts";
 import { Icon } from "../icon.tsx";
@@ -35,8 +35,8 @@ function measure(): number {
   return Math.max(0, ...Object.values(WIDTHS).filter((width) => innerWidth >= width));
 }
 
-/** Rows rendered at first; a button shows more, so that a list of 100,000 rows still opens. */
-const ROWS_SHOWN = 1000;
+/** Rows rendered, so that a list of 100,000 rows still opens. */
+const ROWS_SHOWN = 2000;
 
 /**
  * A table, sorted by the URL, with the columns that fit; on a phone it scrolls sideways. All shown rows are in the document, so that the
@@ -45,7 +45,6 @@ const ROWS_SHOWN = 1000;
 export function Table<Row>(props: TableProps<Row>) {
   const { columns, rows, noun } = props;
   const width = useStore(pageWidth);
-  const [limit, setLimit] = useState(ROWS_SHOWN);
   const { query } = useLocation();
   // The URL may name a column that only the other part of the list has.
   const sort = readSort(query.get("sort"), columns) ?? readSort(props.sort, columns);
@@ -73,20 +72,17 @@ export function Table<Row>(props: TableProps<Row>) {
             </tr>
           </thead>
           <tbody role="rowgroup">
-            {sorted.slice(0, limit).map((row) => (
+            {sorted.slice(0, ROWS_SHOWN).map((row) => (
               <BodyRow key={props.keyOf(row)} row={row} columns={shown} hrefOf={props.hrefOf} />
             ))}
           </tbody>
         </table>
       </div>
-      {sorted.length > limit ? (
+      {rows.length <= ROWS_SHOWN ? null : (
         <p class="table-more">
-          {number(limit)} of {counted(sorted.length, noun)}.{" "}
-          <button type="button" class="button" onClick={() => setLimit(limit + ROWS_SHOWN)}>
-            Show {number(Math.min(ROWS_SHOWN, sorted.length - limit))} more
-          </button>
+          The first {number(ROWS_SHOWN)} of {counted(rows.length, noun)}. The search finds the others.
         </p>
-      ) : null}
+      )}
     </>
   );
 }
