@@ -40,13 +40,8 @@ export function setQuery(change: (query: URLSearchParams) => void): void {
   change(query);
   // The same choices give the same URL, in whichever order they were made.
   query.sort();
-  const changed = { path, query };
-  try {
-    history.replaceState(null, "", addressOf(changed));
-  } catch {
-    // Browsers limit how often the URL may change; the page itself changes all the same.
-  }
-  current.set(changed);
+  history.replaceState(null, "", addressOf({ path, query }));
+  current.set({ path, query });
 }
 
 /** Sets one parameter of the query; an empty value removes it. */

@@ -7,7 +7,7 @@ import { useData } from "../data/query.ts";
 import { CsvButton } from "../parts/csv-button.tsx";
 import { Field } from "../parts/form/fields.tsx";
 import { withTimes } from "../parts/relative-time.tsx";
-import { columnsOf, filtersOf } from "../parts/shown.tsx";
+import { columnsOf } from "../parts/shown.tsx";
 import type { Column } from "../parts/table/columns.tsx";
 import type { Filtering } from "../parts/table/filter-bar.tsx";
 import { ListPage } from "../parts/table/list-page.tsx";
@@ -26,7 +26,7 @@ function withWords(column: Column<AuditItem>): Column<AuditItem> {
 }
 
 const FILTERING: Filtering<AuditItem> = {
-  filters: filtersOf(AUDIT.filters),
+  filters: AUDIT.filters,
   textOf: (item) => [AUDIT.columns[1]?.show(item), ...Object.values(item)].join(" "),
 };
 

@@ -19,7 +19,7 @@ import { ChangeDialog } from "../parts/form/form-dialog.tsx";
 import { Loaded } from "../parts/loaded.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { RelativeTime } from "../parts/relative-time.tsx";
-import { columnsOf, filtersOf, ShownFacts } from "../parts/shown.tsx";
+import { columnsOf, ShownFacts } from "../parts/shown.tsx";
 import { newestFirst } from "../parts/table/columns.tsx";
 import type { Filtering } from "../parts/table/filter-bar.tsx";
 import { ListPage } from "../parts/table/list-page.tsx";
@@ -29,7 +29,7 @@ import { DeployDialog, deploymentPath, useAllDeployments, useCurrentDeployments 
 const COLUMNS = columnsOf(DEPLOYMENTS.columns, { robot: (row) => <RowLink deployment={row} /> });
 
 const FILTERING: Filtering<DeploymentView> = {
-  filters: filtersOf(DEPLOYMENTS.filters),
+  filters: DEPLOYMENTS.filters,
   textOf: ({ id, status, model, subject_id: subjectId, robot, region, last_error_code: lastErrorCode }) =>
     [id, status, model, subjectId, robot, region, lastErrorCode].filter(Boolean).join(" "),
 };

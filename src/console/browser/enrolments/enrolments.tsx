@@ -8,7 +8,7 @@ import { mayDo } from "../data/session.ts";
 import { type Data, useData } from "../data/query.ts";
 import { DialogButton } from "../parts/form/dialog-button.tsx";
 import { entered, Field } from "../parts/form/fields.tsx";
-import { columnsOf, filtersOf, textOf } from "../parts/shown.tsx";
+import { columnsOf, textOf } from "../parts/shown.tsx";
 import { type Filtering, useFiltered } from "../parts/table/filter-bar.tsx";
 import { ListPage } from "../parts/table/list-page.tsx";
 import { navigate, useLocation } from "../router.ts";
@@ -16,7 +16,7 @@ import { ApproveMany } from "./approve-many.tsx";
 
 const COLUMNS = columnsOf(ENROLMENTS.columns);
 const FILTERING: Filtering<EnrolmentView> = {
-  filters: filtersOf(ENROLMENTS.filters),
+  filters: ENROLMENTS.filters,
   textOf: (enrolment) => textOf(ENROLMENTS.columns, enrolment),
 };
 const NONE: readonly EnrolmentView[] = [];

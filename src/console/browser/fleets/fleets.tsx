@@ -6,7 +6,7 @@ import { areSettled } from "../data/query.ts";
 import { CountBar } from "../parts/count-bar.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Sentence, withTimes } from "../parts/relative-time.tsx";
-import { columnsOf, filtersOf } from "../parts/shown.tsx";
+import { columnsOf } from "../parts/shown.tsx";
 import { StatusBadge } from "../parts/status-badge.tsx";
 import type { Filtering } from "../parts/table/filter-bar.tsx";
 import { ListPage } from "../parts/table/list-page.tsx";
@@ -19,7 +19,7 @@ const COLUMNS = columnsOf(FLEETS.columns, { reason: (row) => <Reason row={row} /
 );
 
 const FILTERING: Filtering<FleetRow> = {
-  filters: filtersOf(FLEETS.filters),
+  filters: FLEETS.filters,
   textOf: ({ fleet, needs }) =>
     [fleet.name, fleet.id, fleet.subject, fleet.status, ...needs.map(({ reason }) => reason)].join(" "),
 };

@@ -21,7 +21,7 @@ import { entered, type FieldSpec } from "../parts/form/fields.tsx";
 import { ChangeDialog, FormDialog } from "../parts/form/form-dialog.tsx";
 import { ShownOnce } from "../parts/form/shown-once.tsx";
 import { absoluteTime, RelativeTime, useNow } from "../parts/relative-time.tsx";
-import { columnsOf, filtersOf } from "../parts/shown.tsx";
+import { columnsOf } from "../parts/shown.tsx";
 import { actionColumn, type Column, newestFirst } from "../parts/table/columns.tsx";
 import type { Filtering } from "../parts/table/filter-bar.tsx";
 import { type Archive, ListPage } from "../parts/table/list-page.tsx";
@@ -39,7 +39,7 @@ function withOwnCell(column: Column<KeyItem>): Column<KeyItem> {
 }
 
 const FILTERING: Filtering<KeyItem> = {
-  filters: filtersOf(KEYS.filters),
+  filters: KEYS.filters,
   textOf: (key) => [labelOf(key), keyText(key), key.id, key.state, key.maker, scopesText(key.scopes)].join(" "),
 };
 

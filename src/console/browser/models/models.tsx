@@ -19,7 +19,7 @@ import { Field } from "../parts/form/fields.tsx";
 import { Loaded, Missing } from "../parts/loaded.tsx";
 import { Section } from "../parts/page.tsx";
 import { ResourcePage } from "../parts/resource-page.tsx";
-import { columnsOf, filtersOf, ShownFacts, ShownTable } from "../parts/shown.tsx";
+import { columnsOf, ShownFacts, ShownTable } from "../parts/shown.tsx";
 import type { Filtering } from "../parts/table/filter-bar.tsx";
 import { ListPage } from "../parts/table/list-page.tsx";
 import { useRobotViews } from "../robots/data.ts";
@@ -29,7 +29,7 @@ import { nameOf, useEndpoints, useModels } from "./catalog.tsx";
 const COLUMNS = columnsOf(MODELS.columns);
 
 const FILTERING: Filtering<OfferedModel> = {
-  filters: filtersOf(MODELS.filters),
+  filters: MODELS.filters,
   textOf: ({ model }) =>
     [
       model.slug,

@@ -5,7 +5,6 @@ import { relativeTime } from "../../../platform/text/relative-time.ts";
 import {
   type Column as ViewColumn,
   type Fact,
-  type Filter as ViewFilter,
   inWords,
   type OwnNeed,
   plainText,
@@ -13,7 +12,7 @@ import {
   sortKeyOf,
   toneOf,
 } from "../../../views/view.ts";
-import { sentence, serviceNow } from "../data/request.ts";
+import { sentence } from "../data/request.ts";
 import { robotPath } from "../robots/data.ts";
 import { modelPath } from "../router.ts";
 import { CopyButton, DigestChip } from "./copy-button.tsx";
@@ -24,7 +23,6 @@ import { Facts, None } from "./page.tsx";
 import { RelativeTime, Sentence, withTimes } from "./relative-time.tsx";
 import { StatusBadge } from "./status-badge.tsx";
 import type { Column } from "./table/columns.tsx";
-import type { Filter } from "./table/filter-bar.tsx";
 import { SmallTable } from "./table/table.tsx";
 import { capitalized, number } from "./text.ts";
 
@@ -197,15 +195,6 @@ export function columnsOf<Row>(
       sortBy: (row: Row) => sortKeyOf(column, row),
     };
   });
-}
-
-export function filtersOf<Row>(filters: readonly ViewFilter<Row>[]): readonly Filter<Row>[] {
-  return filters.map(({ name, valuesOf }) => ({
-    id: name,
-    label: capitalized(name),
-    valuesOf: (row) => valuesOf(row, serviceNow()),
-    wordOf: inWords,
-  }));
 }
 
 /** What a search looks through: all but times. */

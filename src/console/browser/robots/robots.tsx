@@ -1,14 +1,14 @@
 import { type ListedRobot, ROBOTS } from "../../../views/robots.ts";
 import { mayDo } from "../data/session.ts";
 import { CsvButton } from "../parts/csv-button.tsx";
-import { columnsOf, filtersOf, textOf } from "../parts/shown.tsx";
+import { columnsOf, textOf } from "../parts/shown.tsx";
 import { type Filtering, useFiltered } from "../parts/table/filter-bar.tsx";
 import { ListPage } from "../parts/table/list-page.tsx";
 import { robotPath, useRobots } from "./data.ts";
 
 const COLUMNS = columnsOf(ROBOTS.columns);
 const FILTERING: Filtering<ListedRobot> = {
-  filters: filtersOf(ROBOTS.filters),
+  filters: ROBOTS.filters,
   textOf: (robot) => textOf(ROBOTS.columns, robot),
 };
 const NO_ROBOTS: readonly ListedRobot[] = [];

@@ -282,7 +282,7 @@ function UsageChart({ usage: { first, last, days, seconds } }: { readonly usage:
           const width = `${(BAR_WIDTH / days.length) * 100}%`;
           return (
             <g key={each.day} class="usage-bar">
-              <rect fill="var(--series-0)" x={x} y={foot - height} width={width} height={height} />
+              <rect fill="var(--accent)" x={x} y={foot - height} width={width} height={height} />
               {/* The whole column shows the tooltip, not just the bar. */}
               <rect class="usage-hover" x={x} y="0" width={`${100 / days.length}%`} height={foot}>
                 <title>{`${utcDay(each.day)}: ${quantityText(each.seconds)}`}</title>

@@ -17,14 +17,14 @@ import { EndingButton } from "../parts/form/ending-button.tsx";
 import { entered, FieldError, type FieldSpec } from "../parts/form/fields.tsx";
 import { ChangeDialog, FormDialog } from "../parts/form/form-dialog.tsx";
 import { ShownOnce } from "../parts/form/shown-once.tsx";
-import { columnsOf, filtersOf } from "../parts/shown.tsx";
+import { columnsOf } from "../parts/shown.tsx";
 import type { Column } from "../parts/table/columns.tsx";
 import type { Filtering } from "../parts/table/filter-bar.tsx";
 import { ListPage } from "../parts/table/list-page.tsx";
 import { showToast } from "../parts/toast.tsx";
 
 const FILTERING: Filtering<WebhookView> = {
-  filters: filtersOf(WEBHOOKS.filters),
+  filters: WEBHOOKS.filters,
   textOf: ({ url, id, events }) => [url, id, ...(events ?? ["all"])].join(" "),
 };
 

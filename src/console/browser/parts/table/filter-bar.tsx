@@ -1,22 +1,15 @@
 import { useMemo } from "preact/hooks";
 
 import { visible } from "../../../../platform/text/visible.ts";
+import { type Filter, inWords } from "../../../../views/view.ts";
+import { serviceNow } from "../../data/request.ts";
 import { setParameter, setQuery, useLocation } from "../../router.ts";
 import { EndingButton } from "../form/ending-button.tsx";
 import { Field } from "../form/fields.tsx";
-import { compareTexts, number } from "../text.ts";
-
-/** A filter for rows. Its id is its name in the URL. */
-export interface Filter<Row> {
-  readonly id: string;
-  readonly label: string;
-  /** The row's values; a row may have several, or none. */
-  valuesOf(row: Row): readonly string[];
-  /** The display text of a value. */
-  wordOf?(value: string): string;
-}
+import { capitalized, compareTexts, number } from "../text.ts";
 
 export interface Filtering<Row> {
+  /** The name of each is its name in the URL. */
   readonly filters: readonly Filter<Row>[];
   /** The text that the search looks through. */
   textOf(row: Row): string;
@@ -36,14 +29,14 @@ export function useFiltered<Row>(rows: readonly Row[], { filters, textOf }: Filt
       .split(/\s+/)
       .filter(Boolean);
     const wanted = filters.flatMap((filter) => {
-      const value = query.get(filter.id);
+      const value = query.get(filter.name);
       return value === null ? [] : [{ filter, value }];
     });
     if (words.length === 0 && wanted.length === 0) return rows;
     return rows.filter(
       (row, index) =>
         words.every((word) => texts[index]?.includes(word)) &&
-        wanted.every(({ filter, value }) => filter.valuesOf(row).includes(value)),
+        wanted.every(({ filter, value }) => filter.valuesOf(row, serviceNow()).includes(value)),
     );
   }, [rows, key]);
 }
@@ -58,10 +51,10 @@ interface FilterBarProps<Row> extends Pick<Filtering<Row>, "filters"> {
 /** A search field and filters, kept in the URL. The space for the number of matches is reserved, so that nothing moves. */
 export function FilterBar<Row>({ rows, matching, noun, hint, filters }: FilterBarProps<Row>) {
   const { query } = useLocation();
-  const isFiltering = query.has("q") || filters.some(({ id }) => query.has(id));
+  const isFiltering = query.has("q") || filters.some(({ name }) => query.has(name));
   const clear = () =>
     setQuery((query) => {
-      for (const id of ["q", ...filters.map((filter) => filter.id)]) query.delete(id);
+      for (const id of ["q", ...filters.map(({ name }) => name)]) query.delete(id);
     });
   return (
     <form role="search" class="filters" onSubmit={(event) => event.preventDefault()}>
@@ -86,28 +79,35 @@ export function FilterBar<Row>({ rows, matching, noun, hint, filters }: FilterBa
         </div>
       </div>
       {filters.map((filter) => (
-        <FilterSelect key={filter.id} filter={filter} rows={rows} />
+        <FilterSelect key={filter.name} filter={filter} rows={rows} />
       ))}
     </form>
   );
 }
 
 function FilterSelect<Row>({ filter, rows }: { readonly filter: Filter<Row>; readonly rows: readonly Row[] }) {
-  const { id, label } = filter;
-  const chosen = useLocation().query.get(id) ?? "";
+  const { name } = filter;
+  const chosen = useLocation().query.get(name) ?? "";
   const options = useMemo(() => optionsOf(filter, rows, chosen), [rows, chosen]);
   return (
-    <Field kind="select" label={label} value={chosen} options={options} change={(value) => setParameter(id, value)} />
+    <Field
+      kind="select"
+      label={capitalized(name)}
+      value={chosen}
+      options={options}
+      change={(value) => setParameter(name, value)}
+    />
   );
 }
 
-function optionsOf<Row>({ valuesOf, wordOf = (value) => value }: Filter<Row>, rows: readonly Row[], chosen: string) {
+function optionsOf<Row>({ valuesOf }: Filter<Row>, rows: readonly Row[], chosen: string) {
   // A link may filter by a value that no row has any more.
   const counts = new Map(chosen === "" ? [] : [[chosen, 0]]);
-  for (const row of rows) for (const value of valuesOf(row)) counts.set(value, (counts.get(value) ?? 0) + 1);
+  for (const row of rows)
+    for (const value of valuesOf(row, serviceNow())) counts.set(value, (counts.get(value) ?? 0) + 1);
   const found = [...counts].sort(([left], [right]) => compareTexts(left, right));
   return [
     { value: "", word: "All" },
-    ...found.map(([value, count]) => ({ value, word: `${wordOf(value)} (${number(count)})` })),
+    ...found.map(([value, count]) => ({ value, word: `${inWords(value)} (${number(count)})` })),
   ];
 }

@@ -131,13 +131,6 @@ interface HeadingProps<Row> {
 /** The heading of a column; a button if the column is sortable. */
 function Heading<Row>({ column: { id, name, sortBy, first }, sort, standard }: HeadingProps<Row>) {
   const direction = sort?.column.id === id ? sort.direction : null;
-  if (sortBy === undefined) {
-    return (
-      <th role="columnheader" scope="col">
-        <span class="table-head">{name}</span>
-      </th>
-    );
-  }
   const isDownNext = direction === null ? first === "down" : direction === "up";
   const next = isDownNext ? `-${id}` : id;
   return (
@@ -146,10 +139,14 @@ function Heading<Row>({ column: { id, name, sortBy, first }, sort, standard }: H
       scope="col"
       aria-sort={direction === null ? undefined : direction === "up" ? "ascending" : "descending"}
     >
-      <button type="button" class="table-head" onClick={() => setParameter("sort", next === standard ? "" : next)}>
-        {name}
-        {direction === null ? null : <Icon name={direction} />}
-      </button>
+      {sortBy === undefined ? (
+        <span class="table-head">{name}</span>
+      ) : (
+        <button type="button" class="table-head" onClick={() => setParameter("sort", next === standard ? "" : next)}>
+          {name}
+          {direction === null ? null : <Icon name={direction} />}
+        </button>
+      )}
     </th>
   );
 }
