@@ -1,6 +1,6 @@
 import type { FleetNeed } from "../../../api/fleet-details.ts";
 import { FLEET_STATES, type FleetRow, FLEETS, fleetState, groupNeeds, reasonOf } from "../../../views/fleets.ts";
-import { toneOf, counted } from "../../../views/view.ts";
+import { counted } from "../../../views/view.ts";
 import { mayDo } from "../data/session.ts";
 import { areSettled } from "../data/query.ts";
 import { CountBar } from "../parts/count-bar.tsx";
@@ -74,8 +74,7 @@ export function FleetSummary({ rows, lines }: SummaryProps) {
     );
   }
   const counts = FLEET_STATES.toReversed().map((state) => {
-    const count = rows.filter((row) => fleetState(row) === state).length;
-    return { tone: toneOf(state), word: state, count };
+    return { word: state, count: rows.filter((row) => fleetState(row) === state).length };
   });
   return (
     <>

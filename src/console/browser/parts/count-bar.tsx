@@ -1,13 +1,8 @@
 import { Icon } from "./icon.tsx";
-import { type Tone, counted } from "../../../views/view.ts";
-
-export interface Count {
-  readonly tone: Tone;
-  readonly word: string;
-  readonly count: number;
-}
+import { type Count, counted, inWords, toneOf } from "../../../views/view.ts";
 
 interface CountBarProps {
+  /** By state. */
   readonly counts: readonly Count[];
   readonly noun: string;
   /** In a table row: only the bar, with its text as the label. */
@@ -18,12 +13,12 @@ interface CountBarProps {
 export function CountBar({ counts, noun, isSmall = false }: CountBarProps) {
   const present = counts.filter(({ count }) => count > 0);
   const total = present.reduce((sum, { count }) => sum + count, 0);
-  const words = present.map(({ count, word }) => `${count} ${word}`).join(", ");
+  const words = present.map(({ count, word }) => `${count} ${inWords(word)}`).join(", ");
   const label = total === 0 ? `no ${noun}s` : `${counted(total, noun)}: ${words}`;
   const bar = (
     <div class="counts-bar" {...(isSmall ? { role: "img", "aria-label": label } : { "aria-hidden": "true" })}>
-      {present.map(({ tone, word, count }) => (
-        <span key={word} data-tone={tone} style={{ flexGrow: count }} />
+      {present.map(({ word, count }) => (
+        <span key={word} data-tone={toneOf(word)} style={{ flexGrow: count }} />
       ))}
     </div>
   );
@@ -32,10 +27,10 @@ export function CountBar({ counts, noun, isSmall = false }: CountBarProps) {
     <>
       {bar}
       <ul class="counts-legend">
-        {counts.map(({ tone, word, count }) => (
-          <li key={word} data-tone={tone}>
-            <Icon name={tone} />
-            <b>{count}</b> {word}
+        {counts.map(({ word, count }) => (
+          <li key={word} data-tone={toneOf(word)}>
+            <Icon name={toneOf(word)} />
+            <b>{count}</b> {inWords(word)}
           </li>
         ))}
       </ul>

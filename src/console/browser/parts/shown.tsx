@@ -10,7 +10,6 @@ import {
   plainText,
   type Shown as Value,
   sortKeyOf,
-  toneOf,
 } from "../../../views/view.ts";
 import { sentence } from "../data/request.ts";
 import { robotPath } from "../robots/data.ts";
@@ -92,17 +91,14 @@ export function Shown({ value, isInList = false }: { readonly value: Value; read
         </>
       );
     }
-    case "counts": {
-      const counts = value.counts.map((each) => ({ ...each, tone: toneOf(each.word) }));
-      const bar = <CountBar counts={counts} noun={value.noun} isSmall={isInList} />;
-      if (!isInList) return bar;
+    case "counts":
+      if (!isInList) return <CountBar {...value} />;
       return (
         <span class="bar-and-number">
-          {bar}
+          <CountBar {...value} isSmall />
           {`${number(value.ready)}/${number(value.total)}`}
         </span>
       );
-    }
   }
 }
 

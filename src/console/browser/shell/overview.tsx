@@ -1,5 +1,5 @@
 import { type Attention, endpointsToAttend, robotCounts, robotsToAttend } from "../../../views/overview.ts";
-import { counted, inWords, toneOf } from "../../../views/view.ts";
+import { counted } from "../../../views/view.ts";
 import { areSettled } from "../data/query.ts";
 import { mayDo } from "../data/session.ts";
 import { useEnrolments } from "../enrolments/enrolments.tsx";
@@ -42,16 +42,7 @@ export function Overview() {
         <div class="sections">
           <Section title="Robots" note={<a href="/robots?sort=-changed">All, by change</a>}>
             <Loaded data={robots} what="the robots">
-              {(list) => (
-                <CountBar
-                  counts={robotCounts(list).map(([state, count]) => ({
-                    tone: toneOf(state),
-                    word: inWords(state),
-                    count,
-                  }))}
-                  noun="robot"
-                />
-              )}
+              {(list) => <CountBar counts={robotCounts(list).map(([word, count]) => ({ word, count }))} noun="robot" />}
             </Loaded>
           </Section>
           {attentions.map((attention) =>
