@@ -180,11 +180,11 @@ describe("assets of the page", () => {
     expect((await ask(`${url}${path}.gz`)).status).toBe(404);
   });
 
-  it("page with all assets → less than 62 KB transferred", async () => {
+  it("page with all assets → less than 58 KB transferred", async () => {
     const { url } = await service();
     const page = await ask(url);
     const sizes = await Promise.all(assetsOf(page.body).map(async (path) => (await ask(url + path)).body.length));
-    expect(sizes.reduce((sum, size) => sum + size, page.body.length)).toBeLessThan(62_000);
+    expect(sizes.reduce((sum, size) => sum + size, page.body.length)).toBeLessThan(58_000);
   });
 });
 
