@@ -169,22 +169,18 @@ export function ShownTable<Row>({ label, hasTitle = false, columns, rows }: Show
   );
 }
 
-/**
- * Columns of a table; those that must be asked for are left out.
- *
- * @param cells by the name of the column, for those that are shown in another way.
- */
-export function columnsOf<Row>(
-  columns: readonly ViewColumn<Row>[],
-  cells: Readonly<Record<string, (row: Row) => ComponentChildren>> = {},
-): readonly Column<Row>[] {
+/** How columns are shown in another way, by their names; null leaves one out. */
+export type Cells<Row> = Readonly<Record<string, ((row: Row) => ComponentChildren) | null>>;
+
+/** Columns of a table; those that must be asked for are left out. */
+export function columnsOf<Row>(columns: readonly ViewColumn<Row>[], cells: Cells<Row> = {}): readonly Column<Row>[] {
   return columns.flatMap((column) => {
     const { name, show, from, first, weight = 1 } = column;
-    if (from === "terminal" || from === "asked") return [];
+    if (from === "terminal" || from === "asked" || cells[name] === null) return [];
     return {
       id: name,
       name: capitalized(name),
-      track: `minmax(${weight > 1 ? 8 : 6}rem, ${weight}fr)`,
+      track: `minmax(5.5rem, ${weight}fr)`,
       ...(from === undefined ? {} : { from }),
       ...(first === undefined ? {} : { first }),
       cell: cells[name] ?? ((row: Row) => <Shown value={show(row)} isInList />),

@@ -6,6 +6,7 @@ import type { Problem } from "../data/request.ts";
 import { readSession, session, type SessionView } from "../data/session.ts";
 import { LoginApproval } from "../logins/approval.tsx";
 import { SignIn } from "../logins/sign-in.tsx";
+import { ChangeDialog } from "../parts/form/change.tsx";
 import { ProblemNotice } from "../parts/notice.tsx";
 import { Toasts } from "../parts/toast.tsx";
 import { useLocation } from "../router.ts";
@@ -77,5 +78,10 @@ function SignedIn() {
   // What the pages ask for must be newer than the versions that later ones are compared with.
   const isStarted = useRef(false);
   isStarted.current ||= useStore(liveness) !== "connecting";
-  return isStarted.current ? <Shell /> : null;
+  return (
+    <>
+      {isStarted.current ? <Shell /> : null}
+      <ChangeDialog />
+    </>
+  );
 }

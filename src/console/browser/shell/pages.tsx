@@ -7,7 +7,6 @@ import { Enrolment } from "../enrolments/enrolment.tsx";
 import { Enrolments } from "../enrolments/enrolments.tsx";
 import { Fleet } from "../fleets/fleet.tsx";
 import { Fleets } from "../fleets/fleets.tsx";
-import { NewFleet } from "../fleets/new.tsx";
 import { Keys } from "../keys/keys.tsx";
 import { Model, Models } from "../models/models.tsx";
 import { Page } from "../parts/page.tsx";
@@ -32,7 +31,6 @@ const PAGES: Readonly<
   "/robots": Robots,
   "/robots/:name": Robot,
   "/fleets": Fleets,
-  "/fleets/new": NewFleet,
   "/fleets/:name": Fleet,
   "/models": Models,
   "/models/:name": Model,

@@ -29,7 +29,6 @@ const FULL_PAGES: readonly PageCase[] = [
   ["/robots", /^Robots/],
   ["/robots/cell-0003", /^cell-0003/],
   ["/fleets", /^Fleets/],
-  ["/fleets/new", /^New fleet/],
   ["blocked fleet", /^Aloha cells/],
   ["fleet with windows", /^Night shift/],
   ["/models", /^Models/],
@@ -49,7 +48,6 @@ const EMPTY_PAGES: readonly PageCase[] = [
   ["/models/none", /^none/],
   ["/deployments?show=retired", /^Deployments/],
   ["/deployments?open=none", /^Deployments/],
-  ["/usage?from=tomorrow", /^Usage/],
   ["/nowhere/robots", /^No such page/],
 ];
 const PAGES = [...FULL_PAGES, ...EMPTY_PAGES];

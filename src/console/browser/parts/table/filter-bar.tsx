@@ -45,11 +45,10 @@ interface FilterBarProps<Row> extends Pick<Filtering<Row>, "filters"> {
   readonly rows: readonly Row[];
   readonly matching: number;
   readonly noun: string;
-  readonly hint: string;
 }
 
 /** A search field and filters, kept in the URL. The space for the number of matches is reserved, so that nothing moves. */
-export function FilterBar<Row>({ rows, matching, noun, hint, filters }: FilterBarProps<Row>) {
+export function FilterBar<Row>({ rows, matching, noun, filters }: FilterBarProps<Row>) {
   const { query } = useLocation();
   const isFiltering = query.has("q") || filters.some(({ name }) => query.has(name));
   const clear = () =>
@@ -64,7 +63,7 @@ export function FilterBar<Row>({ rows, matching, noun, hint, filters }: FilterBa
           label={`Search ${noun}s`}
           value={query.get("q") ?? ""}
           change={(value) => setParameter("q", value)}
-          input={{ placeholder: hint, maxLength: SEARCH_LENGTH }}
+          input={{ maxLength: SEARCH_LENGTH }}
         />
         <div class="filters-result">
           <span role="status">

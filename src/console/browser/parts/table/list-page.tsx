@@ -1,12 +1,14 @@
 import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
 
-import type { Section } from "../../../sections.ts";
+import type { Listing } from "../../../../views/view.ts";
 import type { Data } from "../../data/query.ts";
 import { useLocation } from "../../router.ts";
 import { Loaded } from "../loaded.tsx";
 import { Page } from "../page.tsx";
+import { type Cells, columnsOf, textOf } from "../shown.tsx";
 import { capitalized, number } from "../text.ts";
+import { changesColumn, type RowChanges } from "./columns.tsx";
 import { FilterBar, type Filtering, useFiltered } from "./filter-bar.tsx";
 import { Table, type TableProps } from "./table.tsx";
 
@@ -19,13 +21,16 @@ export interface Archive<Row> {
 
 interface FilteredTableProps<Row> extends TableProps<Row> {
   readonly filtering: Filtering<Row>;
-  /** Placeholder of the search: what it looks through. */
-  readonly hint: string;
 }
 
-interface ListPageProps<Row> extends Omit<FilteredTableProps<Row>, "rows"> {
-  readonly title: string;
-  readonly up?: Section;
+interface ListPageProps<Row> extends Pick<TableProps<Row>, "keyOf" | "hrefOf" | "sort"> {
+  readonly view: Listing<Row>;
+  /** The plural of the noun unless given. */
+  readonly title?: string;
+  /** By the name of the column, for those that are shown in another way; null leaves one out. The same object while it is the same. */
+  readonly cells?: Cells<Row>;
+  /** The same object while it is the same. */
+  readonly changes?: RowChanges<Row>;
   readonly actions?: ComponentChildren;
   /** The answer that the rows come from. */
   readonly data: Data<unknown>;
@@ -34,7 +39,6 @@ interface ListPageProps<Row> extends Omit<FilteredTableProps<Row>, "rows"> {
   /** Shows the placeholder although the rows are there, until the rest of them is. */
   readonly isLoading?: boolean;
   /** Shown if there are no rows: what would be here, and how to get it. */
-  readonly emptyTitle: string;
   readonly empty: ComponentChildren;
   readonly archive?: Archive<Row>;
   /** Whether the title has the number of rows. */
@@ -45,34 +49,42 @@ interface ListPageProps<Row> extends Omit<FilteredTableProps<Row>, "rows"> {
   readonly children?: ComponentChildren;
 }
 
-/** A page with one table. */
+/** A page with the table of a view. */
 export function ListPage<Row>(props: ListPageProps<Row>) {
-  const { title, up, actions, before, children, data, isLoading = false, isCounted = true, ...list } = props;
-  const { emptyTitle, empty, archive, rows: all = NO_ROWS, columns: known, ...table } = list;
+  const { view, cells, changes, actions, before, children, data, isLoading = false, isCounted = true, ...list } = props;
+  const { empty, archive, rows: all = NO_ROWS, title = capitalized(`${view.noun}s`), ...table } = list;
   const isArchive = useLocation().query.get("show") === archive?.word;
+  const filtering = useMemo(() => filteringOf(view), [view]);
   const rows = useMemo(
     () => (archive === undefined ? all : all.filter((row) => archive.contains(row) === isArchive)),
     [all, isArchive],
   );
-  const columns = useMemo(
-    () => (isArchive ? known : known.filter(({ id }) => id !== archive?.word)),
-    [known, isArchive],
-  );
+  const columns = useMemo(() => {
+    const shown = columnsOf(view.columns, cells).filter(({ id }) => isArchive || id !== archive?.word);
+    return changes === undefined ? shown : [...shown, ...changesColumn(changes)];
+  }, [view, changes, isArchive]);
   const isReady = data.state === "ready" && !isLoading;
+  const { noun } = view;
   return (
-    <Page title={title} count={isReady && isCounted ? number(rows.length) : undefined} up={up} actions={actions}>
+    <Page title={title} count={isReady && isCounted ? number(rows.length) : undefined} actions={actions}>
       {before}
       {archive === undefined ? null : <Parts word={archive.word} isArchive={isArchive} />}
-      <Loaded data={data} isLoading={isLoading} what={`the ${table.noun}s`} lines={12}>
+      <Loaded data={data} isLoading={isLoading} what={`the ${noun}s`} lines={12}>
         {() => {
-          if (rows.length > 0) return <FilteredTable {...table} rows={rows} columns={columns} />;
-          if (isArchive) return <p class="muted">There is no {`${archive?.word} ${table.noun}`}.</p>;
-          return <EmptyState title={emptyTitle}>{empty}</EmptyState>;
+          if (rows.length > 0)
+            return <FilteredTable {...table} {...{ noun, rows, columns, filtering }} caption={title} />;
+          if (isArchive) return <p class="muted">There is no {`${archive?.word} ${noun}`}.</p>;
+          return <EmptyState title={view.empty}>{empty}</EmptyState>;
         }}
       </Loaded>
       {children}
     </Page>
   );
+}
+
+/** The filters and the search of a view. */
+export function filteringOf<Row>({ filters, columns }: Listing<Row>): Filtering<Row> {
+  return { filters, textOf: (row) => textOf(columns, row) };
 }
 
 const NO_ROWS: readonly never[] = [];
@@ -99,12 +111,12 @@ function Parts({ word, isArchive }: { readonly word: string; readonly isArchive:
 }
 
 /** A table with a search and filters above it. */
-export function FilteredTable<Row>({ filtering, hint, ...props }: FilteredTableProps<Row>) {
+export function FilteredTable<Row>({ filtering, ...props }: FilteredTableProps<Row>) {
   const { rows, noun } = props;
   const matching = useFiltered(rows, filtering);
   return (
     <>
-      <FilterBar rows={rows} matching={matching.length} noun={noun} hint={hint} filters={filtering.filters} />
+      <FilterBar rows={rows} matching={matching.length} noun={noun} filters={filtering.filters} />
       {matching.length > 0 ? (
         <Table {...props} rows={matching} />
       ) : (
