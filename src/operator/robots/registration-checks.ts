@@ -1,7 +1,6 @@
 import { beyondSpec } from "../../api/api.ts";
 import { givenTexts, REGION_EXPECTED, REGION_FORM } from "../../api/robot-texts.ts";
 import type { RegistrationView } from "../../api/registrations.ts";
-import type { RobotView } from "../../api/robot-views.ts";
 import { READY_CATALOG } from "../../manifest/catalog/ids.ts";
 import { nearest } from "../../documents/nearest.ts";
 import { holdsCredentials } from "../../documents/secrets.ts";
@@ -46,38 +45,6 @@ export async function warnOfRegion(service: Service, region: string, terminal: T
 async function loadRegions(service: Service): Promise<readonly string[]> {
   const result = await service.call(beyondSpec.listRegions, {});
   return result.kind === "ok" ? result.value.value.regions : [];
-}
-
-/** Display limits; the rest is counted. */
-const SHOWN = { groups: 5, names: 4 } as const;
-
-/** Warns of registered robots in regions without an endpoint, and of types that look like a mistyped one: agents register them unasked. */
-export async function warnOfRobots(service: Service, robots: readonly RobotView[]): Promise<void> {
-  if (robots.length === 0) return;
-  const regions = await loadRegions(service);
-  const isStrange = ({ region }: RobotView) => regions.length > 0 && !regions.includes(region);
-  const inRegions = Map.groupBy(robots.filter(isStrange), ({ region }) => region);
-  const isMistyped = ({ robot_type_id: type }: RobotView) =>
-    !READY_CATALOG.has(type) && nearest(type, READY_CATALOG.keys()) !== undefined;
-  const ofTypes = Map.groupBy(robots.filter(isMistyped), ({ robot_type_id: type }) => type);
-  const warnings = [
-    ...[...inRegions].map(
-      ([region, group]) => `no endpoint is in the region ${shown(region)}${hintAt(region, regions)}: ${namesOf(group)}`,
-    ),
-    ...[...ofTypes].map(
-      ([type, group]) =>
-        `${shown(type)} is not in the robot type catalog${hintAt(type, READY_CATALOG.keys())}: ${namesOf(group)}`,
-    ),
-  ];
-  for (const warning of warnings.slice(0, SHOWN.groups)) service.terminal.warning(`${warning}.`);
-  const more = warnings.length - SHOWN.groups;
-  if (more > 0) service.terminal.note(`${more} more: robot-policy robots list --sort region, or --sort type.`);
-}
-
-function namesOf(robots: readonly RobotView[]): string {
-  const more = robots.length - SHOWN.names;
-  const names = robots.slice(0, SHOWN.names).map(({ name }) => name);
-  return `${names.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
 }
 
 function hintAt(written: string, words: Iterable<string>): string {

@@ -1,70 +1,10 @@
-import { dirname, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 
-import * as z from "zod";
-
-import { eachOf, givenTexts, ROBOT_TEXT_NAMES, type RobotTextName } from "../../api/robot-texts.ts";
-import { CONFIGURATION_DIGEST_PATTERN } from "../../api/robots.ts";
-import { formed, list, OF_MAPPING, refuse } from "../../documents/schemas.ts";
-import { shown } from "../../documents/texts.ts";
+import { givenTexts, ROBOT_TEXT_NAMES, type RobotTextName } from "../../api/robot-texts.ts";
 import { defined } from "../../platform/defined.ts";
 import { labelTexts } from "../../views/view.ts";
-import type { OperatorContext } from "../context.ts";
-import { labelMapping, readWritten, words } from "../files/given-file.ts";
-import type { Flags } from "../flags.ts";
 import { shortDigest } from "../lists/shown.ts";
 import type { RegisteredRobot } from "./find.ts";
-
-/** Same limit as in the agent's manifest. */
-const FILES_COUNT = { minimum: 0, maximum: 64 } as const;
-
-/** A registration file for a robot without an agent. Flags may add what it leaves out. */
-export interface WrittenRegistration extends Partial<Omit<RegistrationBody, "contract">> {
-  /** Absolute, in digest order. */
-  readonly configurationFiles?: readonly string[];
-}
-
-const HINTS: ReadonlyMap<string, string> = new Map([
-  ["robot_type", "did you mean robot_type_id?"],
-  ["digest", "did you mean configuration_digest?"],
-  ["files", "did you mean configuration_files?"],
-  ["contract", "name the robot manifest it is made of: --manifest FILE"],
-]);
-
-/** Reads the registration file at `path`. Reports all findings. @param declared the flags whose names operators may write in it. */
-export function readRegistrationFile(path: string, declared: Flags, json: boolean, context: OperatorContext) {
-  const schema = registrationFile(path);
-  return readWritten(path, { subject: "registration", schema, declared, hints: HINTS, json }, context);
-}
-
-const digest = formed("digest_format", (written) =>
-  CONFIGURATION_DIGEST_PATTERN.test(written)
-    ? undefined
-    : `${shown(written)} is not a digest: expected sha256: and 64 hexadecimal digits`,
-);
-
-/** @param path of the file; paths in it are relative to its folder. */
-function registrationFile(path: string) {
-  const folder = dirname(resolve(path));
-  return z
-    .object({
-      name: words.optional(),
-      robot_type_id: words.optional(),
-      region: words.optional(),
-      labels: labelMapping.optional(),
-      configuration_digest: digest.optional(),
-      configuration_files: list(FILES_COUNT, words).optional(),
-      ...eachOf(ROBOT_TEXT_NAMES, () => words.optional()),
-    })
-    .superRefine(({ configuration_digest: given, configuration_files: files }, ctx) => {
-      if (given === undefined || files === undefined) return;
-      const message = "configuration_digest and configuration_files are both set; leave one of them out";
-      refuse(ctx, { id: "conflict", message });
-    }, OF_MAPPING)
-    .transform(({ configuration_files: files, ...members }): WrittenRegistration =>
-      defined({ ...members, configurationFiles: files?.map((file) => resolve(folder, file)) }),
-    );
-}
 
 /** The body of `POST /v1/robots/setup`. */
 export interface RegistrationBody extends Readonly<Partial<Record<RobotTextName, string>>> {

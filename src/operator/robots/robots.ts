@@ -19,28 +19,23 @@ import { flagPlaces } from "../body.ts";
 import { makeChange } from "../change.ts";
 import { command, type OperatorRow } from "../command.ts";
 import { isUnknownOperation, refuseNotOffered } from "../failure.ts";
-import { CHANGE, choice, CSV, type Given, LIST, onOff, SELECTOR, text } from "../flags.ts";
+import { CHANGE, choice, CSV, type Given, LIST, SELECTOR, text } from "../flags.ts";
 import { itemsIn, keepListed, type Listed } from "../lists/listed.ts";
 import { namedColumns, showList } from "../lists/show-list.ts";
 import { inOrderOf, shownText, tableOf } from "../lists/shown.ts";
 import { readTimeFlag } from "../times.ts";
 import { type Answer, NOTHING_LISTED, type Service } from "../service.ts";
 import { listRobots, withRobot } from "./find.ts";
-import { warnOfRobots } from "./registration-checks.ts";
 import { SETUP, setUpRobot } from "./setup.ts";
 import { currentDeployment, SHOW, showRobot } from "./show.ts";
 
 const USUAL_COLUMNS = ["name", "state", "reason", ...ROBOT_TEXT_NAMES, "type", "region", "labels", "added"];
 const REGISTRATION_COLUMNS = ["digest", "changed", "registered"];
-const DIGEST_COLUMNS = ["name", "state", "reason", "site", ...REGISTRATION_COLUMNS, "id"];
 
 const LISTED = {
   ...SELECTOR,
   state: choice("<state>", "only robots in this state", ROBOT_STATES),
-  online: onOff("only robots that are online", { excludes: ["--offline"] }),
-  offline: onOff("only enrolled robots that are offline"),
   changedSince: text("<when>", "only robots whose registration changed since then: 1d, 12h, 2026-01-31"),
-  digest: onOff("show the configuration digest, and when it changed"),
   sort: choice(
     "<column>",
     "sort by this column; of times, the latest comes first",
@@ -59,8 +54,8 @@ export const robotCommands: readonly OperatorRow[] = [
     flags: LISTED,
     examples: [
       "robot-policy robots list --site plant-1 --label cell=packing",
-      "robot-policy robots list --offline",
-      "robot-policy robots list --changed-since 1d --sort changed",
+      "robot-policy robots list --state offline",
+      "robot-policy robots list --changed-since 1d --sort changed --columns name,digest,changed",
       "robot-policy robots list --csv > robots.csv",
     ],
     run: list,
@@ -80,7 +75,7 @@ export const robotCommands: readonly OperatorRow[] = [
     flags: SETUP,
     examples: [
       "robot-policy robots setup --name arm-7 --type lerobot.so101-follower.v1 --region us-west-2 --file calibration.json",
-      "robot-policy robots setup --from arm-7.yaml --dry-run",
+      "robot-policy robots setup --name arm-7 --site plant-1 --dry-run",
       "robot-policy robots setup --name cell-4 --region us-west-2 --manifest robot-manifest.yaml",
     ],
     run: setUpRobot,
@@ -107,56 +102,38 @@ export const robotCommands: readonly OperatorRow[] = [
 /** All registered robots, or those that match; oldest first by default. */
 async function list(service: Service, flags: Given<typeof LISTED>): Promise<ExitCode> {
   const { terminal, context } = service;
-  const { site, region, type, label, state, online, offline, changedSince, digest, sort } = flags;
+  const { site, region, type, label = {}, state, changedSince, columns, sort = "" } = flags;
   const since = changedSince === undefined ? undefined : readTimeFlag("--changed-since", changedSince, context);
   if (since === null) return EXIT.usage;
-  const isRegistrationAsked = digest === true || changedSince !== undefined || isColumnAsked(flags);
+  const isRegistrationAsked =
+    since !== undefined || [...namedColumns({ columns }), sort].some((name) => REGISTRATION_COLUMNS.includes(name));
   // A table also shows which names are contested.
-  const result = await loadRobots(
-    service,
-    isRegistrationAsked ? "asked" : service.flags.json === true ? "no" : "if-shown",
-  );
-  if (result.kind !== "ok") return showList(service, result, tableOf(ROBOTS));
-  const robots = result.value;
-  const hasRegistrations = itemsIn(robots).every(({ registration }) => registration !== undefined);
-  const view = tableOf(ROBOTS, digest === true && hasRegistrations ? DIGEST_COLUMNS : USUAL_COLUMNS);
-  const asksState = state !== undefined || online === true || offline === true;
-  if (asksState && itemsIn(robots).some((robot) => presenceOf(robot.view) === null))
+  const unasked = service.flags.json === true ? "no" : "if-shown";
+  const result = await loadRobots(service, isRegistrationAsked ? "asked" : unasked);
+  const view = tableOf(ROBOTS, USUAL_COLUMNS);
+  if (result.kind !== "ok") return showList(service, result, view);
+  const robots = itemsIn(result.value);
+  const hasRegistrations = robots.every(({ registration }) => registration !== undefined);
+  if (state !== undefined && robots.some((robot) => presenceOf(robot.view) === null))
     return refuseNotOffered("say which robots are online", terminal);
   if (since !== undefined && !hasRegistrations) return refuseNotOffered("say when robots changed", terminal);
   if (isRegistrationAsked && !hasRegistrations)
     terminal.note("This service does not show digests and when they changed.");
-  const now = service.now().ms;
-  const selected = keepListed(
-    robots,
-    (robot) =>
-      isWanted(ROBOTS, robot, { site, region, type, state }, now) &&
-      labelTexts(label ?? {}).every((text) => labelTexts(robot.view.labels).includes(text)) &&
-      (since === undefined || Date.parse(robot.registration?.changed_at ?? "") >= since.timeMs),
-  );
-  const { records } = keepListed(selected, ({ view: robot }) => {
-    if (online === true) return robot.status === "online";
-    return offline !== true || presenceOf(robot) === "offline";
-  });
+  const isSelected = (robot: ListedRobot) =>
+    isWanted(ROBOTS, robot, { site, region, type }, service.now().ms) &&
+    labelTexts(label).every((text) => labelTexts(robot.view.labels).includes(text)) &&
+    (since === undefined || Date.parse(robot.registration?.changed_at ?? "") >= since.timeMs);
+  const isInState = (robot: ListedRobot) => isWanted(ROBOTS, robot, { state }, service.now().ms);
+  const { records } = keepListed(result.value, (robot) => isSelected(robot) && isInState(robot));
   const compare = inOrderOf(ROBOTS, sort);
   const sorted = records.toSorted((left, right) => compare(left.value, right.value));
-  const empty = itemsIn(robots).length === 0 ? view.empty : "No robot matches.";
-  const exitCode = showList(service, { ...result, value: { ...robots, records: sorted } }, { ...view, empty });
-  if (online === true || offline === true) noteUnmonitored(itemsIn(selected), terminal);
-  if (service.flags.json !== true && flags.csv !== true && flags.columns === undefined) {
-    await warnOfRobots(
-      service,
-      sorted.map(({ value }) => value.view),
-    );
-  }
+  const empty = robots.length === 0 ? view.empty : "No robot matches.";
+  const exitCode = showList(service, { ...result, value: { ...result.value, records: sorted } }, { ...view, empty });
+  if (state === "online" || state === "offline") noteUnmonitored(robots.filter(isSelected), terminal);
   return exitCode;
 }
 
-function isColumnAsked({ columns, sort = "" }: Given<typeof LISTED>): boolean {
-  return [...namedColumns({ columns }), sort].some((name) => REGISTRATION_COLUMNS.includes(name));
-}
-
-/** Says how many robots `--online` and `--offline` leave out, because they have no enrolled computer that sends heartbeats. */
+/** Says how many robots are neither online nor offline, because they have no enrolled computer that sends heartbeats. */
 function noteUnmonitored(robots: readonly ListedRobot[], terminal: Terminal): void {
   const count = robots.filter(({ view }) => presenceOf(view) === "not_monitored").length;
   if (count > 0)

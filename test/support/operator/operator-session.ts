@@ -45,7 +45,7 @@ export const SESSION: readonly SessionStep[] = [
   { words: words("whoami"), json: true },
   { words: words("robots list"), json: "stub" },
   { words: words("robots list --site hall-3") },
-  { words: words("robots list --offline") },
+  { words: words("robots list --state offline") },
   { words: words("robots list --changed-since 1d --columns name,changed") },
   { words: words("robots list --csv --columns name,state,site,labels") },
   { words: words("status"), json: true },
