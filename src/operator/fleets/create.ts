@@ -2,21 +2,13 @@ import * as z from "zod";
 
 import { beyondSpec, operations } from "../../api/api.ts";
 import type { FleetPreviewed } from "../../api/fleet-details.ts";
-import {
-  OPERATING_WINDOWS_COUNT,
-  PEAK_ACTIVE_ROBOTS,
-  READINESS_MODES,
-  SELECTION_ROBOTS_COUNT,
-} from "../../api/fleets.ts";
-import { integer, list, OF_MAPPING, refuse } from "../../documents/schemas.ts";
-import { defined } from "../../platform/defined.ts";
+import { PEAK_ACTIVE_ROBOTS, READINESS_MODES, SELECTION_ROBOTS_COUNT } from "../../api/fleets.ts";
 import type { ExitCode, Terminal } from "../../platform/terminal.ts";
 import { shellWord } from "../../platform/text/shell-word.ts";
 import { FIT_STATES, fitGroups, fitText } from "../../views/fleets.ts";
-import { bodyOf, type Places, placesIn } from "../body.ts";
+import { bodyOf, flagPlaces, type Places } from "../body.ts";
 import { makeChange } from "../change.ts";
 import type { Sent } from "../failure.ts";
-import { isMoment, labelMapping, moment, readWritten, words } from "../files/given-file.ts";
 import { choice, DRY_RUN, formedTexts, type Given, SELECTOR, text, texts, waiting, wholeNumber } from "../flags.ts";
 import { refuseIncomplete } from "../refuse.ts";
 import type { Service } from "../service.ts";
@@ -29,7 +21,6 @@ import { WAIT_SUMMARY, waitForFleet } from "./wait.ts";
 const PEAK = { ...PEAK_ACTIVE_ROBOTS, maximum: SELECTION_ROBOTS_COUNT.maximum };
 
 export const CREATE = {
-  from: text("<file>", "YAML file with these values, or - for stdin; flags take precedence"),
   name: text("<name>", "name of the fleet", { place: "name" }),
   model: text("<model>", "model by its slug, or checkpoint by its id", { names: "models", place: "subject" }),
   robot: texts("<robot>", "member, by name or id; repeatable", {
@@ -52,39 +43,33 @@ export const CREATE = {
   ...DRY_RUN,
 };
 
+/** A date and time with its UTC offset, so that it does not depend on the reader's time zone. */
+const moment = z.iso.datetime({ offset: true });
+
 function readWindow(written: string) {
+  const isMoment = (text: string) => moment.safeParse(text).success;
   const [starts_at = "", ends_at = "", ...more] = written.split("/");
   if (more.length === 0 && isMoment(starts_at) && isMoment(ends_at)) return { value: { starts_at, ends_at } };
   return { isNo: "is not START/END", fix: "write it as 2030-01-31T08:00:00+01:00/2030-01-31T17:00:00+01:00" };
 }
 
-/** Creates a fleet from flags, from a file, or from both: a flag replaces the file's member. */
+/** Shows the future members, then creates the fleet. */
 export async function createFleet(service: Service, flags: Given<typeof CREATE>): Promise<ExitCode> {
-  const { terminal, context } = service;
-  const rules = { subject: "fleet", schema: FLEET_FILE, declared: CREATE, json: service.flags.json === true } as const;
-  const file = flags.from === undefined ? null : await readWritten(flags.from, rules, context);
-  if (file?.kind === "unusable") return file.exitCode;
-  const given = bodyOf(CREATE, flags);
-  const written = file?.value ?? {};
-  const windows = flags.window ?? written.operating_windows ?? [];
-  // All named robots may be active at once.
-  const peak = flags.peak ?? written.peak_active_robots ?? (flags.robot ?? written.selection?.robots)?.length;
-  const usualMode = windows.length === 0 ? "always_ready" : "scheduled";
-  const body: Readonly<Record<string, unknown>> = {
-    ...written,
-    ...given,
-    ...defined({ peak_active_robots: peak }),
-    readiness_mode: flags.mode ?? written.readiness_mode ?? usualMode,
-  };
+  const { terminal } = service;
+  const body = bodyOf(CREATE, {
+    ...flags,
+    // All named robots may be active at once.
+    peak: flags.peak ?? flags.robot?.length,
+    mode: flags.mode ?? (flags.window === undefined ? "always_ready" : "scheduled"),
+  });
   const members = [
-    ["name", "--name", body["name"]],
-    ["subject", "--model", body["subject"]],
-    ["selection", "--robot, or --site, --region, --type, --label", body["selection"]],
-    ["peak_active_robots", "--peak", body["peak_active_robots"]],
+    ["--name", body["name"]],
+    ["--model", body["subject"]],
+    ["--robot, or --site, --region, --type, --label", body["selection"]],
+    ["--peak", body["peak_active_robots"]],
   ] as const;
-  if (members.some(([, , value]) => value === undefined))
-    return refuseIncomplete("fleet", flags.from, members, terminal);
-  const places = placesIn(CREATE, given, file?.places ?? null);
+  if (members.some(([, value]) => value === undefined)) return refuseIncomplete("fleet", members, terminal);
+  const places = flagPlaces(CREATE);
   const describe = describeUnmatched(flags);
   if (flags.dryRun !== true && service.flags.json !== true) {
     const refused = await preview(service, body, places, describe);
@@ -100,41 +85,6 @@ export async function createFleet(service: Service, flags: Given<typeof CREATE>)
     show: (fleet) => showFleet(fleet, null, terminal, service.now()),
   });
 }
-
-const WINDOWS = { minimum: 0, maximum: OPERATING_WINDOWS_COUNT.maximum };
-
-const selector = z
-  .object({
-    site: words.optional(),
-    region: words.optional(),
-    robot_type_id: words.optional(),
-    labels: labelMapping.optional(),
-  })
-  .transform((written) => defined(written));
-
-const selection = z
-  .object({
-    robots: list(SELECTION_ROBOTS_COUNT, words).optional(),
-    selector: selector.optional(),
-    membership: z.enum(["snapshot"]).optional(),
-  })
-  .superRefine(({ robots, selector }, ctx) => {
-    if ((robots === undefined) !== (selector === undefined)) return;
-    refuse(ctx, { id: "selection", message: "exactly one of robots and selector is required" });
-  }, OF_MAPPING)
-  .transform((written) => defined(written));
-
-/** A fleet file, whose keys are the members of the request; flags may say what it leaves out. */
-const FLEET_FILE = z
-  .object({
-    name: words.optional(),
-    subject: words.optional(),
-    selection: selection.optional(),
-    peak_active_robots: integer(PEAK).optional(),
-    readiness_mode: z.enum(READINESS_MODES).optional(),
-    operating_windows: list(WINDOWS, z.object({ starts_at: moment, ends_at: moment })).optional(),
-  })
-  .transform((written) => defined(written));
 
 /** Reports a selector without a match as the flags that were typed, not as JSON. */
 function describeUnmatched(flags: Given<typeof CREATE>): NonNullable<Sent["describe"]> {

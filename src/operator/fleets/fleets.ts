@@ -72,7 +72,6 @@ export const fleetCommands: readonly OperatorRow[] = [
     examples: [
       "robot-policy fleets create --name packing --model pi0.5 --robot arm-1 --robot arm-2 --wait",
       "robot-policy fleets create --name night --model pi0.5 --site plant-1 --peak 4 --window 2030-01-31T20:00:00Z/2030-02-01T04:00:00Z",
-      "robot-policy fleets create --from fleet.yaml --dry-run",
     ],
     run: createFleet,
   }),

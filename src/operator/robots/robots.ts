@@ -30,7 +30,7 @@ import { SETUP, setUpRobot } from "./setup.ts";
 import { currentDeployment, SHOW, showRobot } from "./show.ts";
 
 const USUAL_COLUMNS = ["name", "state", "reason", ...ROBOT_TEXT_NAMES, "type", "region", "labels", "added"];
-const REGISTRATION_COLUMNS = ["digest", "changed", "registered"];
+const REGISTRATION_COLUMNS: ReadonlySet<string> = new Set(["digest", "changed", "registered"]);
 
 const LISTED = {
   ...SELECTOR,
@@ -106,7 +106,7 @@ async function list(service: Service, flags: Given<typeof LISTED>): Promise<Exit
   const since = changedSince === undefined ? undefined : readTimeFlag("--changed-since", changedSince, context);
   if (since === null) return EXIT.usage;
   const isRegistrationAsked =
-    since !== undefined || [...namedColumns({ columns }), sort].some((name) => REGISTRATION_COLUMNS.includes(name));
+    since !== undefined || [...namedColumns({ columns }), sort].some((name) => REGISTRATION_COLUMNS.has(name));
   // A table also shows which names are contested.
   const unasked = service.flags.json === true ? "no" : "if-shown";
   const result = await loadRobots(service, isRegistrationAsked ? "asked" : unasked);

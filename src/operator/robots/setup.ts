@@ -95,10 +95,10 @@ export async function setUpRobot(service: Service, flags: SetupFlags): Promise<E
   const { robot_type_id: robotTypeId, region } = registration;
   if (robotTypeId === undefined || region === undefined) {
     const members = [
-      ["robot_type_id", "--type or --manifest", robotTypeId],
-      ["region", "--region", region],
+      ["--type or --manifest", robotTypeId],
+      ["--region", region],
     ] as const;
-    return refuseIncomplete("robot", undefined, members, terminal);
+    return refuseIncomplete("robot", members, terminal);
   }
   if (before !== null && registration.configuration_digest === undefined) {
     // Whatever the digest is, that of nothing would take its place.

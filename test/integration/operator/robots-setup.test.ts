@@ -230,12 +230,7 @@ describe("robots setup", () => {
     ],
     ["no name", ROBOT, 2, /--name/],
     ["a new robot without type and region", ["--name", "x"], 2, /give --type or --manifest; --region\n/],
-    [
-      "files and a digest",
-      ["--name", "x", "--file", "a", "--configuration-digest", DIGEST],
-      2,
-      /exclude each other/,
-    ],
+    ["files and a digest", ["--name", "x", "--file", "a", "--configuration-digest", DIGEST], 2, /exclude each other/],
     ["an invalid digest", ["--name", "x", "--configuration-digest", "x"], 2, /is not a digest/],
     [
       "no such manifest",
