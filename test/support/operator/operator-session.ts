@@ -121,7 +121,6 @@ export const SESSION: readonly SessionStep[] = [
   { words: words("webhooks test hooks.example.com") },
   { words: words("webhooks rotate hooks.example.com") },
   { words: words("webhooks remove hooks.example.com") },
-  { words: words("audit --robot arm-4") },
   { words: words("audit --by bootstrap --since 1d --columns what,from") },
   { words: words("api GET /v1/robots/nobody") },
   { words: words("contexts add lab --url SERVICE --key-file HOME/cell-4.key") },
