@@ -5,12 +5,13 @@ import type { CallResult } from "../../client/call-result.ts";
 import { isPathParameter } from "../../client/send-request.ts";
 import { EXIT, type ExitCode, type Terminal } from "../../platform/terminal.ts";
 import { shellWord } from "../../platform/text/shell-word.ts";
-import { enrolledName, ENROLMENTS, enrolmentDifferences } from "../../views/enrolments.ts";
+import { aloneBecause, enrolledName, enrolmentLine, ENROLMENTS, enrolmentDifferences } from "../../views/enrolments.ts";
 import { stateInFull } from "../../views/robots.ts";
 import { bodyOf, flagPlaces } from "../body.ts";
 import { confirmationPrompt, refusedBy, refusedWithoutName } from "../change.ts";
 import { isNothingNamed, isUnknownOperation } from "../failure.ts";
 import { CHANGE, type Given, labels, onOff, text, waiting } from "../flags.ts";
+import { itemsIn } from "../lists/listed.ts";
 import { noteFacts } from "../lists/show-list.ts";
 import { factTexts, shortDigest, shownText } from "../lists/shown.ts";
 import { refuse, refuseUsage } from "../refuse.ts";
@@ -50,7 +51,17 @@ export function noteEnrolment(enrolment: EnrolmentView, terminal: Terminal, now:
   noteFacts(terminal, factTexts(ENROLMENTS.factsOf(enrolment), now));
 }
 
-/** What the operator agreed to. */
+/** An approval that the operator agreed to. */
+interface Approval {
+  /** The name that the computer asks for; the code where that is not known. */
+  readonly name: string;
+  readonly code: string;
+  /** The fingerprint of the computer's key; null where the service does not show it. */
+  readonly key: string | null;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+/** What the operator agreed to of one computer. */
 interface Decision {
   readonly name?: string | undefined;
   /** Consent to replace the computer of a robot, also of one that is online. */
@@ -58,42 +69,142 @@ interface Decision {
 }
 
 /**
- * Gives the computer that shows the code a credential of its own. Shows who asks and asks once; to replace the computer of a robot that is
- * online, the operator types the robot's name or gives it with `--replace`.
+ * Gives the computers that show these codes credentials of their own, with `--all` those that wait. Shows who asks and asks once; of several,
+ * those that need an operator's consent for themselves are left out, and it goes on after one that is refused.
+ *
+ * @returns the exit code of the first that was not approved.
  */
-export async function approve(service: Service, flags: ApproveFlags, code: string): Promise<ExitCode> {
+export async function approve(service: Service, flags: ApproveFlags, codes: readonly string[]): Promise<ExitCode> {
   const { terminal } = service;
-  if (!isPathParameter(code)) return refuseUsage(`'${code}' is not a code`, PENDING_REMEDY, terminal);
+  const { all, name, replace } = flags;
+  const [code] = codes;
+  if (all === true && code !== undefined) return refuseUsage("--all takes no codes", "leave one of both out", terminal);
+  if (all === true || code === undefined || codes.length > 1) {
+    if (all !== true && code === undefined)
+      return refuseUsage("no code is given", "give the codes that the robots show, or --all", terminal);
+    if (name !== undefined || replace !== undefined)
+      return refuseUsage("--name and --replace are for one code", "approve that one by itself", terminal);
+    return approveMany(service, flags, codes);
+  }
+  const approval = await decide(service, flags, code);
+  if (typeof approval === "number") return approval;
+  if (flags.dryRun === true) return service.showRequest(beyondSpec.approveEnrolment, { body: approval.body });
+  return send(service, flags, [approval], ([document]) => document);
+}
+
+async function approveMany(service: Service, flags: ApproveFlags, codes: readonly string[]): Promise<ExitCode> {
+  const { terminal } = service;
+  const found = await (flags.all === true ? listWaiting(service, flags) : fetchEach(service, codes));
+  if (typeof found === "number") return found;
+  const reasonOf = (each: EnrolmentView) => aloneBecause({ ...each, region: flags.region ?? each.region });
+  const left = found.filter((each) => reasonOf(each) !== null);
+  for (const each of left) {
+    const { user_code: code } = each;
+    terminal.note(`${code} is left out, because ${reasonOf(each)}: robot-policy robots approve ${code}`);
+  }
+  if (found.length === 0) terminal.note(`${ENROLMENTS.empty}${flags.site === undefined ? "" : " at this site"}.`);
+  const chosen = found.filter((each) => reasonOf(each) === null);
+  const approvals = chosen.map(({ requested_name: name, user_code: code, key_fingerprint: key }) => {
+    return { name, code, key, body: { user_code: code, ...bodyOf(APPROVE, flags) } };
+  });
+  const { method, path } = beyondSpec.approveEnrolment;
+  const bodies = approvals.map(({ body }) => body);
+  if (flags.dryRun === true)
+    return service.answer({ dry_run: true, method, path, bodies }, () => {
+      for (const body of bodies) terminal.print(`${method} ${path} ${JSON.stringify(body)}`);
+      terminal.note("Nothing was sent.");
+    });
+  for (const region of new Set(chosen.map((each) => flags.region ?? each.region ?? "")))
+    await warnOfRegion(service, region, terminal);
+  const prompt = chosen.length === 0 ? null : confirmationPrompt(service);
+  if (prompt !== null) {
+    for (const each of chosen)
+      noteFacts(terminal, [
+        [each.user_code, enrolmentLine(each)],
+        ["", each.key_fingerprint],
+      ]);
+    terminal.note("Compare each code and key with what its robot shows.");
+    const question = chosen.length === 1 ? "Approve it?" : `Approve all ${chosen.length}?`;
+    const refused = await refusedBy(prompt, question, terminal);
+    if (refused !== null) return refused;
+  }
+  const exitCode = await send(service, flags, approvals, (items) => ({ items }));
+  return exitCode === EXIT.ok && left.length > 0 && flags.all !== true ? EXIT.conflict : exitCode;
+}
+
+/** The computers that wait, with `--site` those that say this site. */
+async function listWaiting(service: Service, { site }: ApproveFlags): Promise<readonly EnrolmentView[] | ExitCode> {
+  const listed = await service.listAll(beyondSpec.listEnrolments, ({ items }) => items);
+  if (listed.kind !== "ok") return service.failed(listed);
+  return itemsIn(listed.value).filter((each) => site === undefined || each.site === site);
+}
+
+async function fetchEach(service: Service, codes: readonly string[]): Promise<readonly EnrolmentView[] | ExitCode> {
+  const found: EnrolmentView[] = [];
+  for (const code of new Set(codes)) {
+    const result = await service.call(beyondSpec.getEnrolment, { parameters: { user_code: code } });
+    if (result.kind !== "ok") {
+      service.terminal.note(`Nothing is approved, because of the code ${code}:`);
+      return service.failed(result, { unknownFix: PENDING_REMEDY });
+    }
+    found.push(result.value.value);
+  }
+  return found;
+}
+
+/** Sends approvals one by one, and with `--wait` waits for each. @param documentOf what is printed with `--json`. */
+async function send(
+  service: Service,
+  flags: ApproveFlags,
+  approvals: readonly Approval[],
+  documentOf: (documents: readonly unknown[]) => unknown,
+): Promise<ExitCode> {
+  const { terminal } = service;
+  const places = flagPlaces(APPROVE, { user_code: "CODE", confirm_replace: "--replace" });
+  const approved: { readonly name: string; readonly key: string | null; readonly document: unknown }[] = [];
+  const exitCodes: ExitCode[] = [];
+  for (const { name: asked, code, key, body } of approvals) {
+    const result = await service.call(beyondSpec.approveEnrolment, { body });
+    if (result.kind === "ok") {
+      const { requested_name: name, region, labels: taken } = result.value.value;
+      approved.push({ name, key, document: result.value.document });
+      if (service.flags.json !== true) terminal.print(`${name} is approved, in ${region}.`);
+      if (taken === undefined && (flags.site !== undefined || flags.label !== undefined)) terminal.note(NOT_TAKEN);
+      continue;
+    }
+    if (approvals.length > 1) terminal.note(`${asked} (${code}) is not approved:`);
+    exitCodes.push(service.failed(result, { body, places, unknownFix: PENDING_REMEDY }));
+    if (result.kind !== "refused") break;
+  }
+  const documents = approved.map(({ document }) => document);
+  if (service.flags.json === true && (documents.length > 0 || approvals.length !== 1))
+    terminal.json(documentOf(documents));
+  for (const { name, key } of flags.wait === true ? approved : []) {
+    const exitCode = await waitForRobot(service, name, key);
+    if (exitCode === EXIT.ok && service.flags.json !== true) terminal.print(`${name} is registered.`);
+    exitCodes.push(exitCode);
+  }
+  return exitCodes.find((each) => each !== EXIT.ok) ?? EXIT.ok;
+}
+
+const NOT_TAKEN = "This service takes no site and labels with an approval: write them into the robot's configuration.";
+
+/** Shows the enrolment, and asks. @returns an exit code after saying why it is not approved. */
+async function decide(service: Service, flags: ApproveFlags, code: string): Promise<Approval | ExitCode> {
+  if (!isPathParameter(code)) return refuseUsage(`'${code}' is not a code`, PENDING_REMEDY, service.terminal);
   const shown = await service.call(beyondSpec.getEnrolment, { parameters: { user_code: code } });
-  const decision = await decide(shown, flags, service);
+  const decision = await decisionFor(service, flags, shown);
   if (typeof decision === "number") return decision;
   const { name, isReplacing } = decision;
   const replacing = isReplacing ? { confirm_replace: true } : {};
   const body = { user_code: code, ...bodyOf(APPROVE, { ...flags, name }), ...replacing };
-  if (flags.dryRun === true) return service.showRequest(beyondSpec.approveEnrolment, { body });
-  const result = await service.call(beyondSpec.approveEnrolment, { body });
-  if (result.kind !== "ok") {
-    const places = flagPlaces(APPROVE, { user_code: "CODE", confirm_replace: "--replace" });
-    return service.failed(result, { body, places, unknownFix: PENDING_REMEDY });
-  }
-  const { requested_name: robot, region: chosen, labels: taken } = result.value.value;
-  service.answer(result.value.document, () =>
-    terminal.print(`${robot} is approved, in ${chosen}: its computer gets its credential within seconds.`),
-  );
-  if (taken === undefined && (flags.site !== undefined || flags.label !== undefined))
-    terminal.note("This service takes no site and labels with an approval: write them into the robot's configuration.");
-  if (flags.wait !== true) return EXIT.ok;
-  const fingerprint = shown.kind === "ok" ? shown.value.value.key_fingerprint : null;
-  const exitCode = await waitForRobot(service, robot, fingerprint);
-  if (exitCode === EXIT.ok && service.flags.json !== true) terminal.print(`${robot} is registered.`);
-  return exitCode;
+  return { name: code, code, key: shown.kind === "ok" ? shown.value.value.key_fingerprint : null, body };
 }
 
-/** Shows the enrolment, and asks. @returns an exit code after saying why nothing is approved. */
-async function decide(
-  shown: CallResult<Answer<EnrolmentView>>,
-  flags: ApproveFlags,
+async function decisionFor(
   service: Service,
+  flags: ApproveFlags,
+  shown: CallResult<Answer<EnrolmentView>>,
 ): Promise<Decision | ExitCode> {
   if (shown.kind === "ok") return decideOn(shown.value.value, flags, service);
   if (isUnknownOperation(shown)) return decideUnseen(flags, service);

@@ -7,9 +7,7 @@ import { command, type OperatorRow } from "../command.ts";
 import { CHANGE, CSV, LIST } from "../flags.ts";
 import { showList } from "../lists/show-list.ts";
 import { tableOf } from "../lists/shown.ts";
-import { refuseUsage } from "../refuse.ts";
 import type { Service } from "../service.ts";
-import { approveMany } from "./approve-many.ts";
 import { APPROVE, approve, noteEnrolment, PENDING_REMEDY } from "./approve.ts";
 
 /** Enrolments of robot computers. */
@@ -33,12 +31,7 @@ export const enrolmentCommands: readonly OperatorRow[] = [
       "robot-policy robots approve WXYZ-2345 --replace arm-7",
       "robot-policy robots approve --all --site hall-1",
     ],
-    async run(service, flags, _first, _second, codes) {
-      const [code] = codes;
-      if (codes.length > 1 || flags.all === true) return approveMany(service, flags, codes);
-      if (code !== undefined) return approve(service, flags, code);
-      return refuseUsage("no code is given", "give the codes that the robots show, or --all", service.terminal);
-    },
+    run: (service, flags, _first, _second, codes) => approve(service, flags, codes),
   }),
   command({
     name: "robots deny",

@@ -64,7 +64,7 @@ it("approve --wait: prints the computer's progress until its robot is registered
   expect(lines.join("\n") + out).toMatchInlineSnapshot(`
     "arm-1 is approved; its computer fetches its credential
     arm-1 has its credential, and is not registered with it yet: no manifest
-    arm-1 is approved, in us-west-2: its computer gets its credential within seconds.
+    arm-1 is approved, in us-west-2.
     arm-1 is registered.
     "
   `);
