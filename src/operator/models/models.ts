@@ -5,7 +5,7 @@ import type { ExitCode, Terminal } from "../../platform/terminal.ts";
 import { checkpointFacts, ENDPOINT_COLUMNS, HEALTHS, MODELS, offeredModel } from "../../views/models.ts";
 import { isWanted } from "../../views/view.ts";
 import { command, type OperatorRow } from "../command.ts";
-import { find, type Resource } from "../find.ts";
+import { type Resource, withFound } from "../find.ts";
 import { choice, type Given, LIST, text } from "../flags.ts";
 import { keepListed, mapListed } from "../lists/listed.ts";
 import { showFacts, showList, showOthers } from "../lists/show-list.ts";
@@ -39,7 +39,8 @@ export const modelCommands: readonly OperatorRow[] = [
     argument: "MODEL",
     flags: {},
     examples: ["robot-policy models show pick-and-place"],
-    run: (service, _flags, slug) => showOne(service, slug),
+    run: (service, _flags, slug) =>
+      withFound(service, MODEL, slug, (model, document) => showOne(service, model, document)),
   }),
 ];
 
@@ -82,10 +83,7 @@ function loadEndpoints(service: Service) {
 }
 
 /** `--json` prints the service's answer with `endpoints` added, null where the service does not show them. */
-async function showOne(service: Service, slug: string): Promise<ExitCode> {
-  const found = await find(service, MODEL, slug);
-  if (typeof found === "number") return found;
-  const { value: model, document } = found;
+async function showOne(service: Service, model: ModelView, document: unknown): Promise<ExitCode> {
   const loaded = await loadEndpoints(service);
   if (loaded.kind !== "ok") return service.failed(loaded);
   const endpoints = loaded.value?.filter(({ model_slug: modelSlug }) => modelSlug === model.slug) ?? null;

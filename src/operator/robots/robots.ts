@@ -19,13 +19,14 @@ import { flagPlaces } from "../body.ts";
 import { makeChange } from "../change.ts";
 import { command, type OperatorRow } from "../command.ts";
 import { isUnknownOperation, refuseNotOffered } from "../failure.ts";
+import { withFound } from "../find.ts";
 import { CHANGE, choice, CSV, type Given, LIST, SELECTOR, text } from "../flags.ts";
 import { itemsIn, keepListed, type Listed } from "../lists/listed.ts";
 import { namedColumns, showList } from "../lists/show-list.ts";
 import { inOrderOf, shownText, tableOf } from "../lists/shown.ts";
 import { readTimeFlag } from "../times.ts";
 import { type Answer, NOTHING_LISTED, type Service } from "../service.ts";
-import { listRobots, withRobot } from "./find.ts";
+import { listRobots, ROBOT } from "./find.ts";
 import { SETUP, setUpRobot } from "./setup.ts";
 import { currentDeployment, SHOW, showRobot } from "./show.ts";
 
@@ -67,7 +68,7 @@ export const robotCommands: readonly OperatorRow[] = [
     flags: SHOW,
     examples: ["robot-policy robots show arm-7 --history", "robot-policy robots show arm-7 --contract"],
     run: (service, flags, name) =>
-      withRobot(service, name, (robot, document) => showRobot(service, flags, robot, document)),
+      withFound(service, ROBOT, name, (robot, document) => showRobot(service, flags, robot, document)),
   }),
   command({
     name: "robots setup",
@@ -86,7 +87,8 @@ export const robotCommands: readonly OperatorRow[] = [
     argument: "ROBOT NAME",
     flags: CHANGE,
     examples: ["robot-policy robots rename arm-7 arm-8"],
-    run: (service, _flags, name, newName) => withRobot(service, name, (robot) => rename(service, robot, newName)),
+    run: (service, _flags, name, newName) =>
+      withFound(service, ROBOT, name, (robot) => rename(service, robot, newName)),
   }),
   command({
     name: "robots remove",
@@ -95,7 +97,7 @@ export const robotCommands: readonly OperatorRow[] = [
     argument: "ROBOT",
     flags: CHANGE,
     examples: ["robot-policy robots remove arm-7", "robot-policy robots remove arm-7 --dry-run"],
-    run: (service, _flags, name) => withRobot(service, name, (robot) => remove(service, robot)),
+    run: (service, _flags, name) => withFound(service, ROBOT, name, (robot) => remove(service, robot)),
   }),
 ];
 
