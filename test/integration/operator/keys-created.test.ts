@@ -1,5 +1,4 @@
 /** The answer that creates a key, whose members the service document leaves open. What else it leaves open is in session.test.ts. */
-import { writeFileSync } from "node:fs";
 import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -65,18 +64,6 @@ describe("keys create: never loses the key", () => {
     expect(written).toMatchObject({ out: "", ...endedWith(1, `the whole answer is in ${out}`) });
     expect(Object.keys(JSON.parse(await readFile(out, "utf8")))).toEqual(Object.keys(created(KEY)));
     expect(await run("keys", "create", "cell 4", ...ROBOT, "--json")).toMatchObject({ exitCode: 0 });
-  });
-
-  it("--out, and somebody else makes the file meanwhile → on stdout: without an id the key cannot be revoked again", async () => {
-    const out = join(tmpdir(), `key-${process.pid}`);
-    onTestFinished(() => rm(out));
-    const { run } = await start((key) => {
-      writeFileSync(out, "theirs");
-      return { token: key };
-    });
-    const ran = await run("keys", "create", "cell 4", ...ROBOT, "--out", out);
-    expect(ran).toMatchObject({ ...endedWith(1, "it works, and is shown above, only once"), out: `${KEY}\n` });
-    expect(await readFile(out, "utf8")).toBe("theirs");
   });
 
   it.each<[what: string, args: readonly string[], answer: object, warning: RegExp]>([
