@@ -187,6 +187,17 @@ function actionsOf({ needs }: FleetRow): string {
   return [...new Set(needs.map(({ action }) => action))].join(" ");
 }
 
+/** Items that say the same: one of the smallest rank comes first, of the same rank the largest group. */
+function groupsOf<Item>(
+  items: readonly Item[],
+  saysOf: (item: Item) => readonly unknown[],
+  rankOf: (item: Item) => number,
+): readonly (readonly [Item, ...Item[]])[] {
+  return [...Map.groupBy(items, (item) => JSON.stringify(saysOf(item))).values()]
+    .flatMap(([first, ...more]): readonly [Item, ...Item[]][] => (first === undefined ? [] : [[first, ...more]]))
+    .sort((left, right) => rankOf(left[0]) - rankOf(right[0]) || right.length - left.length);
+}
+
 /** Fleets with the same need: ten fleets with one failing endpoint are one task, not ten. */
 export interface NeedGroup {
   readonly need: FleetNeed;
@@ -196,17 +207,15 @@ export interface NeedGroup {
 /** The most urgent first, then the largest. The reason of several fleets leaves out robots and servers. */
 export function groupNeeds(rows: readonly FleetRow[]): readonly NeedGroup[] {
   const all = rows.flatMap((row) => row.needs.map((need) => ({ row, need })));
-  const groups = Map.groupBy(all, ({ row, need: { reason, action } }) =>
-    JSON.stringify([fleetState(row), firstClause(reason), action]),
+  const groups = groupsOf(
+    all,
+    ({ row, need: { reason, action } }) => [fleetState(row), firstClause(reason), action],
+    ({ row }) => urgencyOf(row),
   );
-  return [...groups.values()]
-    .flatMap(([first, ...more]): readonly NeedGroup[] => {
-      if (first === undefined) return [];
-      const { reason, action } = first.need;
-      const text = more.length === 0 ? reason : `${firstClause(reason)}.`;
-      return [{ need: { reason: text, action }, rows: [first.row, ...more.map(({ row }) => row)] }];
-    })
-    .sort((left, right) => urgencyOf(left.rows[0]) - urgencyOf(right.rows[0]) || right.rows.length - left.rows.length);
+  return groups.map(([{ row, need }, ...more]) => {
+    const reason = more.length === 0 ? need.reason : `${firstClause(need.reason)}.`;
+    return { need: { reason, action: need.action }, rows: [row, ...more.map((each) => each.row)] };
+  });
 }
 
 /** Members in the same state for the same reason: forty robots that lack one camera are one task, not forty. */
@@ -222,17 +231,18 @@ const MEMBER_STATES: readonly string[] = ["blocked", "waiting", "ready", "active
 
 /** Groups of members; the last one has those that are offline, unless they wait for that and are in a group already. */
 export function memberGroups(members: readonly FleetMemberView[]): readonly MemberGroup[] {
-  const groups = Map.groupBy(members, ({ state, reason }) => JSON.stringify([state, reason]));
-  const rankOf = ([first]: readonly FleetMemberView[]) => MEMBER_STATES.indexOf(first?.state ?? "");
-  const ordered = [...groups.values()].sort((a, b) => rankOf(a) - rankOf(b) || b.length - a.length);
+  const groups = groupsOf(
+    members,
+    ({ state, reason }) => [state, reason],
+    ({ state }) => MEMBER_STATES.indexOf(state),
+  );
   const offline = members.filter(
     ({ status, waiting_for: waitingFor }) => status === "offline" && waitingFor !== "robot",
   );
   return [
-    ...ordered.flatMap((group) => {
+    ...groups.map((group) => {
       const [first] = group;
-      if (first === undefined) return [];
-      return [{ state: memberState(first), tone: toneOf(first.state), reason: first.reason, members: group }];
+      return { state: memberState(first), tone: toneOf(first.state), reason: first.reason, members: group };
     }),
     ...(offline.length === 0
       ? []
@@ -270,9 +280,7 @@ export interface FitGroup {
   readonly robots: readonly PreviewedRobot[];
 }
 
-const FITS: readonly FitGroup["fit"][] = ["lacks", "waits", "runs"];
-
-/** The state in words of robots of a group, and its tone. */
+/** The state in words of robots of a group, and its tone; the most urgent first. */
 export const FIT_STATES = {
   lacks: { word: "cannot run it", tone: "blocked" },
   waits: { word: "would wait", tone: "degraded" },
@@ -281,15 +289,11 @@ export const FIT_STATES = {
 
 /** Groups that cannot run the model first, larger groups first. Robots that were not checked form one group that runs. */
 export function fitGroups(robots: readonly PreviewedRobot[]): readonly FitGroup[] {
-  const groups = Map.groupBy(robots, ({ fits, reason }) => JSON.stringify([fits, reason]));
-  return [...groups.values()]
-    .flatMap((group) => {
-      const [first] = group;
-      return first === undefined ? [] : [{ fit: fitOf(first), reason: first.reason, robots: group }];
-    })
-    .sort(
-      (left, right) => FITS.indexOf(left.fit) - FITS.indexOf(right.fit) || right.robots.length - left.robots.length,
-    );
+  const rankOf = (robot: PreviewedRobot) => Object.keys(FIT_STATES).indexOf(fitOf(robot));
+  return groupsOf(robots, ({ fits, reason }) => [fits, reason], rankOf).map((group) => {
+    const [first] = group;
+    return { fit: fitOf(first), reason: first.reason, robots: group };
+  });
 }
 
 function fitOf({ fits, reason }: PreviewedRobot): FitGroup["fit"] {
