@@ -69,17 +69,6 @@ export function differences(rows: readonly (readonly [name: string, old: string,
     .map(([name, old, now]) => `${name.padEnd(WIDEST)}  ${old} → ${now}`);
 }
 
-/** What the robot keeps, for the middle of a sentence; empty for nothing. */
-export function keptText(given: GivenRegistration, body: RegistrationBody): string {
-  const kept = [
-    ...ROBOT_TEXT_NAMES.map((text) => (body[text] === given[text] ? "" : `${text} ${body[text] ?? ""}`)),
-    body.labels === given.labels ? "" : `labels ${labelsOf(body)}`,
-    body.contract === given.contract ? "" : "its contract",
-    body.configuration_digest === given.configuration_digest ? "" : "its digest",
-  ];
-  return kept.filter((each) => each !== "").join(", ");
-}
-
 /** A service with only the documented operations shows neither digest nor contract. */
 const NOT_SHOWN = "not shown";
 

@@ -7,7 +7,7 @@ import type { RobotManifest } from "../../manifest/manifest.ts";
 import { defined } from "../../platform/defined.ts";
 import { EXIT, type ExitCode, type Terminal } from "../../platform/terminal.ts";
 import { isEnrolled } from "../../views/robots.ts";
-import { flagPlaces, type Places } from "../body.ts";
+import { flagPlaces } from "../body.ts";
 import { confirmationPrompt, makeChange, refusedBy } from "../change.ts";
 import type { OperatorContext } from "../context.ts";
 import { isNothingNamed, isUnknownOperation } from "../failure.ts";
@@ -15,7 +15,7 @@ import { CHANGE, formed, type Given, labels, onOff, text, texts } from "../flags
 import { refuse, refuseIncomplete } from "../refuse.ts";
 import type { Service } from "../service.ts";
 import { findRegistered, type RegisteredRobot } from "./find.ts";
-import { carryOver, changeLines, type GivenRegistration, keptText, type RegistrationBody } from "./registration.ts";
+import { carryOver, changeLines, type GivenRegistration, type RegistrationBody } from "./registration.ts";
 import { registrationMistake, warnOfRegion, warnOfType } from "./registration-checks.ts";
 
 export const SETUP = {
@@ -53,9 +53,8 @@ export async function setUpRobot(service: Service, flags: SetupFlags): Promise<E
   const { terminal, context } = service;
   const { name = "" } = flags;
   const json = service.flags.json === true;
-  const read = flags.manifest === undefined ? null : await readManifest(flags.manifest, json, context);
-  if (typeof read === "number") return read;
-  const manifest = read?.manifest ?? null;
+  const manifest = flags.manifest === undefined ? null : await readManifest(flags.manifest, json, context);
+  if (typeof manifest === "number") return manifest;
   const digest = await digestOf(flags, manifest, context);
   if (typeof digest === "number") return digest;
   const given: GivenRegistration = {
@@ -69,12 +68,11 @@ export async function setUpRobot(service: Service, flags: SetupFlags): Promise<E
       contract: manifest?.contract ?? undefined,
     }),
   };
-  const ofFlags = flagPlaces(SETUP, { configuration_digest: "--file", contract: "--manifest" });
-  const isFlag = { robot_type_id: flags.type, configuration_digest: flags.configurationDigest ?? flags.file };
-  const places: Places = (loc) =>
-    Object.entries(isFlag).some(([member, value]) => member === loc[1] && value !== undefined)
-      ? ofFlags(loc)
-      : (read?.places(loc) ?? ofFlags(loc));
+  const places = flagPlaces(SETUP, {
+    ...(flags.type === undefined ? { robot_type_id: "--manifest" } : {}),
+    ...(flags.configurationDigest === undefined ? { configuration_digest: "--file" } : {}),
+    contract: "--manifest",
+  });
   const mistake = registrationMistake(given);
   if (mistake !== null) {
     // Do not repeat the value: it may be a URL with a password.
@@ -117,7 +115,7 @@ export async function setUpRobot(service: Service, flags: SetupFlags): Promise<E
   if (known?.robot_type_id !== robotTypeId) warnOfType(body, terminal);
   if (known?.region !== region) await warnOfRegion(service, region, terminal);
   if (known !== null && flags.dryRun !== true) {
-    const refused = await refusedChange(service, given, body, known);
+    const refused = await refusedChange(service, body, known);
     if (refused !== null) return refused;
   }
   return makeChange(service, {
@@ -130,7 +128,7 @@ export async function setUpRobot(service: Service, flags: SetupFlags): Promise<E
 
 /** Loaded here, because no other command reads manifests. */
 async function readManifest(path: string, json: boolean, context: OperatorContext) {
-  const { readManifestFile } = await import("./manifest-file.ts");
+  const { readManifestFile } = await import("./robot-files.ts");
   return readManifestFile(path, json, context);
 }
 
@@ -154,17 +152,14 @@ async function isEnrolledNow(service: Service, name: string, known: RegisteredRo
 /** Shows what changes of a registered robot. Null where the operator agrees, or is not asked. */
 async function refusedChange(
   service: Service,
-  given: GivenRegistration,
   body: RegistrationBody,
   before: RegisteredRobot,
 ): Promise<ExitCode | null> {
   const { terminal } = service;
   const changes = changeLines(body, before);
   if (changes.length === 0) return null;
-  terminal.note(`${body.name} is registered already. This changes it:`);
+  terminal.note(`${body.name} is registered already, and keeps what is not given. This changes it:`);
   for (const change of changes) terminal.note(`  ${change}`);
-  const kept = keptText(given, body);
-  if (kept !== "") terminal.note(`It keeps what is not given again: ${kept}.`);
   const prompt = confirmationPrompt(service);
   return prompt === null ? null : refusedBy(prompt, "Change it?", terminal);
 }
@@ -183,9 +178,8 @@ async function digestOf(
   }
   const files = file ?? listed.map(({ path }) => path);
   if (files.length === 0) return null;
-  const { hashFiles } = await import("./hash-files.ts");
-  const snapshot = await hashFiles(files, context);
-  return typeof snapshot === "number" ? snapshot : snapshot.digest;
+  const { digestOfFiles } = await import("./robot-files.ts");
+  return digestOfFiles(files, context);
 }
 
 /** Refuses a manifest with files that only the robot can find. */
