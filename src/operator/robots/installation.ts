@@ -1,18 +1,16 @@
 import { beyondSpec } from "../../api/api.ts";
 import { type InstallationChange, type InstallationView, RECOVERIES } from "../../api/installations.ts";
 import type { RobotView } from "../../api/robot-views.ts";
-import { EXIT, type ExitCode, type Terminal } from "../../platform/terminal.ts";
-import { computerFacts, computerNeed, ENROLL_COMMAND, THAWING } from "../../views/computers.ts";
+import { EXIT, type ExitCode } from "../../platform/terminal.ts";
+import { ENROLL_COMMAND, THAWING } from "../../views/computers.ts";
 import { type Change, makeChange } from "../change.ts";
 import { command, type OperatorRow } from "../command.ts";
 import { isNothingNamed } from "../failure.ts";
 import { find } from "../find.ts";
 import { CHANGE, DRY_RUN, wholeNumber } from "../flags.ts";
-import { showFacts } from "../lists/show-list.ts";
-import { factTexts, needTexts } from "../lists/shown.ts";
 import { refuse } from "../refuse.ts";
 import type { Answer, Service } from "../service.ts";
-import { type Now, timeAgo } from "../times.ts";
+import { timeAgo } from "../times.ts";
 import { ROBOT } from "./find.ts";
 
 const RECOVERY = {
@@ -25,21 +23,6 @@ const RECOVERY = {
 
 /** The computers that are enrolled as robots. */
 export const installationCommands: readonly OperatorRow[] = [
-  command({
-    name: "robots installation",
-    summary: "show the computer that is enrolled as this robot, and its credential",
-    argument: "ROBOT",
-    flags: {},
-    examples: ["robot-policy robots installation arm-7"],
-    async run(service, _flags, name) {
-      const found = await findInstallation(service, name);
-      if (typeof found === "number") return found;
-      const { robot, installation } = found;
-      return service.answer(installation.document, () =>
-        showInstallation(robot, installation.value, service.terminal, service.now()),
-      );
-    },
-  }),
   command({
     name: "robots thaw",
     summary: "let a robot that was frozen by a false alarm work again",
@@ -81,16 +64,6 @@ async function findInstallation(service: Service, name: string): Promise<FoundIn
   const what = `no computer was ever enrolled as ${robot.name}`;
   const fix = `run this on the robot, and approve its code: ${ENROLL_COMMAND}`;
   return refuse({ code: "never-enrolled", what, fix }, EXIT.rejected, service.terminal);
-}
-
-function showInstallation(robot: RobotView, installation: InstallationView, terminal: Terminal, now: Now): void {
-  const need = computerNeed(installation, now.ms);
-  showFacts(terminal, [
-    ["robot", `${robot.name} (${robot.id})`],
-    ...factTexts(computerFacts(installation), now),
-    ["id", installation.installation_id],
-    ...needTexts(need === null ? [] : [need], robot.name, now),
-  ]);
 }
 
 /** Lets a frozen robot work again, after a false alarm. */

@@ -161,5 +161,5 @@ it("approve --wait: the computer has its credential, and does not register → d
     "--wait",
   );
   const what = "not registered with it yet: no manifest [timeout]";
-  expect(ran).toMatchObject(endedWith(1, `${what}\n  → see what it lacks: robot-policy robots installation rob_`));
+  expect(ran).toMatchObject(endedWith(1, `${what}\n  → see what it lacks: robot-policy robots show rob_`));
 });

@@ -13,13 +13,13 @@ beforeAll(async () => {
 });
 afterAll(() => site[Symbol.asyncDispose]());
 
-it("installation: its state, when it was last seen, and its credential", async () => {
+it("show: the computer, its state, when it was last seen, and its credential", async () => {
   const { computer } = await enroll("arm-50");
   await computer.heartbeat({ readiness: "not_ready", reason: "no registration", runtime_version: "1.2.3" });
-  const { exitCode, out } = await site.run("robots", "installation", "arm-50");
+  const { exitCode, out } = await site.run("robots", "show", "arm-50");
   expect(exitCode).toBe(0);
-  expect(steady(out)).toMatchInlineSnapshot(`
-    "robot            arm-50 (rob_ID)
+  expect(steady(out.slice(out.indexOf("computer\n")))).toMatchInlineSnapshot(`
+    "computer
     state            active
     last seen        TIME
     address          127.0.0.1
@@ -32,18 +32,19 @@ it("installation: its state, when it was last seen, and its credential", async (
     credential ends  TIME
     recoveries       5 left
     recovers until   TIME
-    id               rinst_ID
     "
   `);
-  expect(await site.json("robots", "installation", "arm-50")).toMatchObject({ state: "active", generation: 1 });
+  expect(await site.json("robots", "show", "arm-50")).toMatchObject({
+    installation: { state: "active", generation: 1 },
+  });
 });
 
-it("installation: never enrolled → the command for the robot; unknown robot → not found", async () => {
+it("thaw: never enrolled → the command for the robot; unknown robot → not found", async () => {
   await site.register("arm-51");
-  expect(await site.run("robots", "installation", "arm-51")).toMatchObject(
+  expect(await site.run("robots", "thaw", "arm-51")).toMatchObject(
     endedWith(6, /^error: no computer was ever enrolled as arm-51 \[never-enrolled\]\n {2}→ run this on the robot/),
   );
-  expect(await site.run("robots", "installation", "nobody")).toMatchObject(endedWith(6, "no robot has the name"));
+  expect(await site.run("robots", "thaw", "nobody")).toMatchObject(endedWith(6, "no robot has the name"));
 });
 
 it("thaw: a frozen robot → works again after a question; another robot → unchanged", async () => {
@@ -59,10 +60,9 @@ it("thaw: a frozen robot → works again after a question; another robot → unc
   await copy.renew();
   await copy.heartbeat();
   expect((await computer.heartbeat()).status).toBe(403);
-  for (const shown of ["installation", "show"])
-    expect((await site.run("robots", shown, "arm-52")).out).toMatch(
-      /^needs +Frozen: two computers used this identity\n.*look the same\.\n +→ .* thaw it: robot-policy robots thaw arm-52$/m,
-    );
+  expect((await site.run("robots", "show", "arm-52")).out).toMatch(
+    /^needs +Frozen: two computers used this identity\n.*look the same\.\n +→ .* thaw it: robot-policy robots thaw arm-52$/m,
+  );
   const declined = await site.runWith({ answers: ["n"] }, "robots", "thaw", "arm-52");
   expect(declined.exitCode).toBe(1);
   expect(steady(declined.err)).toMatchInlineSnapshot(`
@@ -85,13 +85,13 @@ it("allow-recovery: a number from 0 to 100 → the recoveries left; anything els
     out: "arm-53 may renew an expired credential 7 times; its computer tries by itself, within minutes.\n",
     err: "",
   });
-  expect(await site.json("robots", "installation", "arm-53")).toMatchObject({ recoveries_remaining: 7 });
+  expect(await site.json("robots", "show", "arm-53")).toMatchObject({ installation: { recoveries_remaining: 7 } });
   for (const times of ["101", "-1", "many", "1.5"]) {
     expect(await site.run("robots", "allow-recovery", "arm-53", `--times=${times}`)).toMatchObject(
       endedWith(2, "is not a number from 0 to 100"),
     );
   }
-  expect(await site.json("robots", "installation", "arm-53")).toMatchObject({ recoveries_remaining: 7 });
+  expect(await site.json("robots", "show", "arm-53")).toMatchObject({ installation: { recoveries_remaining: 7 } });
 });
 
 it("list and show: which robots are online, which offline, and which have no computer", async () => {

@@ -62,7 +62,6 @@ export const SESSION: readonly SessionStep[] = [
   { words: words("robots approve WXYZ-2345") },
   { words: words("robots approve --all --site hall-2") },
   { words: words("robots deny WXYZ-2345") },
-  { words: words("robots installation arm-4") },
   { words: words("robots thaw arm-4") },
   { words: words("robots allow-recovery arm-4 --times 5") },
   { words: words("models list") },
