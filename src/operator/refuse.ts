@@ -21,17 +21,3 @@ export function refuseFlags(what: string, fix: string, terminal: Terminal): null
 export function refuseUnknown(what: string, fix: string, terminal: Terminal): ExitCode {
   return refuse({ code: "not-found", what, fix }, EXIT.rejected, terminal);
 }
-
-/**
- * Reports which members of a request the flags do not give.
- *
- * @param subject what the members describe. @param members with the flags for each, and its value.
- */
-export function refuseIncomplete(
-  subject: string,
-  members: readonly (readonly [flags: string, value: unknown])[],
-  terminal: Terminal,
-): ExitCode {
-  const missing = members.flatMap(([flags, value]) => (value === undefined ? flags : []));
-  return refuseUsage(`the description of the ${subject} is incomplete`, `give ${missing.join("; ")}`, terminal);
-}

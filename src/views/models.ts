@@ -47,7 +47,7 @@ function regionsOf({ checkpoints }: ModelView): readonly string[] {
   return [...new Set((checkpoints ?? []).flatMap(({ regions }) => regions ?? []))].sort();
 }
 
-export const HEALTHS = ["unhealthy", "no endpoint", "unknown", "healthy"] as const;
+const HEALTHS = ["unhealthy", "no endpoint", "unknown", "healthy"] as const;
 
 /** That of the worst endpoint of all checkpoints. */
 function healthOf(endpoints: OfferedModel["endpoints"]): (typeof HEALTHS)[number] {

@@ -4,13 +4,10 @@ import { beyondSpec, operations } from "../../api/api.ts";
 import type { FleetPreviewed } from "../../api/fleet-details.ts";
 import { PEAK_ACTIVE_ROBOTS, READINESS_MODES, SELECTION_ROBOTS_COUNT } from "../../api/fleets.ts";
 import type { ExitCode, Terminal } from "../../platform/terminal.ts";
-import { shellWord } from "../../platform/text/shell-word.ts";
 import { FIT_STATES, fitGroups, fitText } from "../../views/fleets.ts";
 import { bodyOf, flagPlaces, type Places } from "../body.ts";
 import { makeChange } from "../change.ts";
-import type { Sent } from "../failure.ts";
 import { choice, DRY_RUN, formedTexts, type Given, SELECTOR, text, texts, waiting, wholeNumber } from "../flags.ts";
-import { refuseIncomplete } from "../refuse.ts";
 import type { Service } from "../service.ts";
 import { toned } from "../lists/shown.ts";
 import { type Now, withRelativeTimes } from "../times.ts";
@@ -21,8 +18,12 @@ import { WAIT_SUMMARY, waitForFleet } from "./wait.ts";
 const PEAK = { ...PEAK_ACTIVE_ROBOTS, maximum: SELECTION_ROBOTS_COUNT.maximum };
 
 export const CREATE = {
-  name: text("<name>", "name of the fleet", { place: "name" }),
-  model: text("<model>", "model by its slug, or checkpoint by its id", { names: "models", place: "subject" }),
+  name: text("<name>", "name of the fleet", { required: true, place: "name" }),
+  model: text("<model>", "model by its slug, or checkpoint by its id", {
+    required: true,
+    names: "models",
+    place: "subject",
+  }),
   robot: texts("<robot>", "member, by name or id; repeatable", {
     names: "robots",
     excludes: ["--site", "--region", "--type", "--label"],
@@ -62,53 +63,28 @@ export async function createFleet(service: Service, flags: Given<typeof CREATE>)
     peak: flags.peak ?? flags.robot?.length,
     mode: flags.mode ?? (flags.window === undefined ? "always_ready" : "scheduled"),
   });
-  const members = [
-    ["--name", body["name"]],
-    ["--model", body["subject"]],
-    ["--robot, or --site, --region, --type, --label", body["selection"]],
-    ["--peak", body["peak_active_robots"]],
-  ] as const;
-  if (members.some(([, value]) => value === undefined)) return refuseIncomplete("fleet", members, terminal);
-  const places = flagPlaces(CREATE);
-  const describe = describeUnmatched(flags);
+  const places = flagPlaces(CREATE, { selection: SELECTING, "selection.selector": SELECTING });
   if (flags.dryRun !== true && service.flags.json !== true) {
-    const refused = await preview(service, body, places, describe);
+    const refused = await preview(service, body, places);
     if (refused !== null) return refused;
   }
   return makeChange(service, {
     row: operations.createFleet,
     input: { body },
     places,
-    describe,
     begun: ({ name, id }) => terminal.note(`The fleet ${name} is created (${id}).`),
     wait: (created) => waitForFleet(service, created),
     show: (fleet) => showFleet(fleet, null, terminal, service.now()),
   });
 }
 
-/** Reports a selector without a match as the flags that were typed, not as JSON. */
-function describeUnmatched(flags: Given<typeof CREATE>): NonNullable<Sent["describe"]> {
-  return ({ loc, msg, type }) => {
-    const typed = selectorInFlags(flags);
-    if (typed === "" || loc.at(-1) !== "selector" || !/no robot matches/i.test(msg)) return null;
-    const fix = "leave one out, or list sites and labels: robot-policy robots list";
-    return { code: type, what: `no robot matches ${typed}`, fix };
-  };
-}
-
-/** The flags of the selector, quoted for a shell. */
-function selectorInFlags({ site, region, type, label }: Given<typeof SELECTOR>): string {
-  const labels = Object.entries(label ?? {}).map(([name, value]) => ["--label", `${name}=${value}`] as const);
-  const flags = [["--site", site], ["--region", region], ["--type", type], ...labels] as const;
-  return flags.flatMap(([flag, value]) => (value === undefined ? [] : [`${flag} ${shellWord(value)}`])).join(" ");
-}
+const SELECTING = "--robot, or --site, --region, --type, --label";
 
 /** Shows the future members. @returns an exit code where the service would refuse them; null also where the service has no preview. */
 async function preview(
   service: Service,
   { selection, subject }: Readonly<Record<string, unknown>>,
   places: Places,
-  describe: NonNullable<Sent["describe"]>,
 ): Promise<ExitCode | null> {
   const body = Object.assign({}, selection, { subject });
   const result = await service.call(beyondSpec.previewFleet, { body });
@@ -119,7 +95,6 @@ async function preview(
   if (result.kind !== "refused" || result.status !== 422) return null;
   return service.failed(result, {
     body,
-    describe,
     places: (loc) => places(loc[1] === "subject" ? loc : ["body", "selection", ...loc.slice(1)]),
   });
 }

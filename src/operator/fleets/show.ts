@@ -12,7 +12,6 @@ import {
   robotCounts,
   windowState,
 } from "../../views/fleets.ts";
-import { ENDPOINT_COLUMNS } from "../../views/models.ts";
 import { counted, countsText, toneOf } from "../../views/view.ts";
 import { showFacts } from "../lists/show-list.ts";
 import { compareNames, factTexts, showColumns, toned } from "../lists/shown.ts";
@@ -36,7 +35,6 @@ export function showFleet(fleet: FleetView, details: FleetDetails | null, termin
   if (details === null) return;
   const { members, operating_windows: windows, generations } = details;
   showMembers(members, terminal, now);
-  showFleetEndpoints(details, terminal, now);
   showWindows(windows, terminal, now);
   terminal.print("");
   showColumns(GENERATION_COLUMNS, generations.slice(0, SHOWN.generations), terminal, now);
@@ -52,14 +50,6 @@ function showMembers(members: FleetDetails["members"], terminal: Terminal, now: 
     terminal.sentence(`${toned(state, tone, terminal)}, ${counted(group.length, "robot")}${why}`);
     terminal.sentence(`${names.slice(0, SHOWN.robots).join("  ")}${more > 0 ? `  and ${more} more` : ""}`, "  ", "  ");
   }
-}
-
-function showFleetEndpoints({ endpoints, generations }: FleetDetails, terminal: Terminal, now: Now): void {
-  if (endpoints.length === 0) return;
-  const subjects = new Map(generations.map(({ generation_id: id, subject }) => [id, subject]));
-  const shown = endpoints.map((each) => ({ ...each, of: subjects.get(each.generation_id) ?? each.generation_id }));
-  terminal.print("");
-  showColumns(ENDPOINT_COLUMNS, shown, terminal, now);
 }
 
 function showWindows(windows: FleetDetails["operating_windows"], terminal: Terminal, now: Now): void {

@@ -12,7 +12,7 @@ import { confirmationPrompt, makeChange, refusedBy } from "../change.ts";
 import type { OperatorContext } from "../context.ts";
 import { isNothingNamed, isUnknownOperation } from "../failure.ts";
 import { CHANGE, formed, type Given, labels, onOff, text, texts } from "../flags.ts";
-import { refuse, refuseIncomplete } from "../refuse.ts";
+import { refuse, refuseUsage } from "../refuse.ts";
 import type { Service } from "../service.ts";
 import { findRegistered, type RegisteredRobot } from "./find.ts";
 import { carryOver, changeLines, type GivenRegistration, type RegistrationBody } from "./registration.ts";
@@ -91,13 +91,8 @@ export async function setUpRobot(service: Service, flags: SetupFlags): Promise<E
   }
   const registration = known === null ? given : carryOver(given, known, flags);
   const { robot_type_id: robotTypeId, region } = registration;
-  if (robotTypeId === undefined || region === undefined) {
-    const members = [
-      ["--type or --manifest", robotTypeId],
-      ["--region", region],
-    ] as const;
-    return refuseIncomplete("robot", members, terminal);
-  }
+  if (robotTypeId === undefined || region === undefined)
+    return refuseUsage(`the robot ${name} is new`, "give --region, and --type or --manifest", terminal);
   if (before !== null && registration.configuration_digest === undefined) {
     // Whatever the digest is, that of nothing would take its place.
     const what = `this service does not show the configuration digest of ${name}, which would be lost`;

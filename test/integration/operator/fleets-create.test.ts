@@ -116,15 +116,13 @@ describe("fleets create", () => {
       expect(await run("fleets", "create", "--name", "x", "--model", STEADY.slug, ...args)).toMatchObject({
         exitCode: 6,
         err:
-          "error: no robot matches --site 'no where' --label line=4 [value_error]\n" +
-          "  → leave one out, or list sites and labels: robot-policy robots list\n",
+          `error: --robot, or --site, --region, --type, --label {"site":"no where","labels":{"line":"4"}}: ` +
+          "no robot matches [value_error]\n  → robot-policy robots list shows valid names\n",
       });
     }
   });
 
   it.each<[args: readonly string[], err: RegExp]>([
-    [[], /incomplete[^]*give --name; --model; --robot, or --site[^]*--peak/],
-    [["--name", "x", "--model", "m", "--site", "s"], /incomplete[^]*give --peak\n/],
     [["--robot", "a", "--site", "s"], /--robot and --site exclude each other/],
     [["--peak", "many"], /--peak 'many' is not a number/],
     [["--window", "2030-01-01/2030-01-02"], /--window '2030-01-01\/2030-01-02' is not START\/END/],
@@ -132,7 +130,14 @@ describe("fleets create", () => {
     [["--mode", "never"], /never/],
     [["--membership", "follow"], /unknown option '--membership'/],
   ])("usage: %j", async (args, err) => {
-    expect(await site.run("fleets", "create", ...args)).toMatchObject(endedWith(2, err));
+    const named = ["--name", "x", "--model", STEADY.slug];
+    expect(await site.run("fleets", "create", ...named, ...args)).toMatchObject(endedWith(2, err));
+  });
+
+  it("no robots, no peak → the flags that give them", async () => {
+    const incomplete = ["fleets", "create", "--name", "x", "--model", STEADY.slug];
+    expect(await site.run(...incomplete)).toMatchObject(endedWith(6, "--robot, or --site"));
+    expect(await site.run(...incomplete, "--site", "lab")).toMatchObject(endedWith(6, "--peak"));
   });
 
   it("a taken name → exit 7", async () => {

@@ -227,7 +227,7 @@ describe("robots setup", () => {
       /there is no such file \(\/nope\) \[file_missing\]/,
     ],
     ["no name", ROBOT, 2, /--name/],
-    ["a new robot without type and region", ["--name", "x"], 2, /give --type or --manifest; --region\n/],
+    ["a new robot without type and region", ["--name", "x"], 2, /give --region, and --type or --manifest\n/],
     ["files and a digest", ["--name", "x", "--file", "a", "--configuration-digest", DIGEST], 2, /exclude each other/],
     ["an invalid digest", ["--name", "x", "--configuration-digest", "x"], 2, /is not a digest/],
     [
