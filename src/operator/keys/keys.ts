@@ -39,7 +39,7 @@ import { itemsIn, mapListed } from "../lists/listed.ts";
 import { showList } from "../lists/show-list.ts";
 import { tableOf } from "../lists/shown.ts";
 import { refuse, refuseUsage } from "../refuse.ts";
-import { warnOfRegion } from "../robots/registration-checks.ts";
+import { warnOfRegion } from "../robots/registration.ts";
 import type { Service } from "../service.ts";
 import { type Now, readTimeFlag, timeAgo, timeUntil } from "../times.ts";
 import { issueKey, unconfirmedFlags } from "./new-key.ts";

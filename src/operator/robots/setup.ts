@@ -15,8 +15,15 @@ import { CHANGE, formed, type Given, labels, onOff, text, texts } from "../flags
 import { refuse, refuseUsage } from "../refuse.ts";
 import type { Service } from "../service.ts";
 import { findRegistered, type RegisteredRobot } from "./find.ts";
-import { carryOver, changeLines, type GivenRegistration, type RegistrationBody } from "./registration.ts";
-import { registrationMistake, warnOfRegion, warnOfType } from "./registration-checks.ts";
+import {
+  carryOver,
+  changeLines,
+  type GivenRegistration,
+  type RegistrationBody,
+  registrationMistake,
+  warnOfRegion,
+  warnOfType,
+} from "./registration.ts";
 
 export const SETUP = {
   name: text("<name>", "unique, stable name of the robot", { required: true, place: "name" }),

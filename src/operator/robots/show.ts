@@ -13,7 +13,7 @@ import { showFacts } from "../lists/show-list.ts";
 import { factTexts, needTexts, showColumns } from "../lists/shown.ts";
 import { callIfOffered, type Service } from "../service.ts";
 import type { Now } from "../times.ts";
-import { warnOfRegion, warnOfType } from "./registration-checks.ts";
+import { warnOfRegion, warnOfType } from "./registration.ts";
 
 export const SHOW = {
   history: onOff("show its registrations, what changed, and who sent them"),
