@@ -2,7 +2,7 @@
 import type { DeploymentView } from "../api/deployments.ts";
 import type { EndpointView } from "../api/endpoints.ts";
 import { shortDuration } from "../platform/text/relative-time.ts";
-import { exact, past, reference, type State, type View } from "./view.ts";
+import { exact, linkTo, past, type State, type View } from "./view.ts";
 
 export const DEPLOYMENTS: View<DeploymentView> = {
   noun: "deployment",
@@ -28,8 +28,8 @@ export const DEPLOYMENTS: View<DeploymentView> = {
     ["status", stateOf(deployment)],
     ["reason", currentFailure(deployment)?.what ?? null],
     ["remedy", currentFailure(deployment)?.remedy ?? null],
-    ["robot", reference("robot", deployment.robot, deployment.robot_id)],
-    ["model", reference("model", deployment.model, deployment.subject_id)],
+    ["robot", linkTo("robots", deployment.robot, deployment.robot_id)],
+    ["model", linkTo("models", deployment.model, deployment.subject_id)],
     ["region", deployment.region ?? null],
     ["endpoint", exact(deployment.endpoint_url)],
     ["generation", deployment.active_generation_id ?? null],

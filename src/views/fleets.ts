@@ -18,8 +18,8 @@ import {
   counted,
   countsText,
   grouped,
+  linkTo,
   past,
-  reference,
   toneOf,
   type Tone,
   type View,
@@ -258,7 +258,7 @@ function memberState({ state, waiting_for: waitingFor }: FleetMemberView): strin
 
 export const GENERATION_COLUMNS: readonly Column<FleetGenerationView>[] = [
   { name: "generation", show: ({ generation_id: id }) => id, from: "terminal" },
-  { name: "model", show: ({ subject, checkpoint_id: id }) => reference("model", subject, id), weight: 2 },
+  { name: "model", show: ({ subject }) => linkTo("models", subject, null), weight: 2 },
   { name: "status", show: ({ status, blocker }) => ({ kind: "state", state: status, reason: blocker }) },
   { name: "asked for", show: ({ created_at: at }) => past(at) },
   { name: "active", show: ({ activated_at: at }) => past(at) },

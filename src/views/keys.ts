@@ -12,7 +12,10 @@ export interface KeyItem extends ApiKeyView {
   readonly maker: string;
 }
 
-/** @param keys all of them. */
+export function keyItems(keys: readonly ApiKeyView[], nowMs: number): readonly KeyItem[] {
+  return keys.map(keyItemAmong(keys, nowMs));
+}
+
 export function keyItemAmong(keys: readonly ApiKeyView[], nowMs: number): (key: ApiKeyView) => KeyItem {
   const byId = new Map(keys.map((key) => [key.id, key]));
   return (key) => ({ ...key, state: stateOf(key, nowMs), maker: makerOf(key, byId) });

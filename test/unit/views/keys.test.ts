@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import type { ApiKeyView } from "../../../src/api/keys.ts";
-import { keyItemAmong, KEYS, keysEndingWith, revocationEnds, usualEnd } from "../../../src/views/keys.ts";
+import { keyItems, KEYS, keysEndingWith, revocationEnds, usualEnd } from "../../../src/views/keys.ts";
 import { csvLines } from "../../../src/views/view.ts";
 
 const AT = "2026-01-01T00:00:00Z";
@@ -23,14 +23,14 @@ test("keysEndingWith: what was created with it, and with that; without ended key
   expect(ending).toEqual(["child", "expires-later", "grandchild", "below"]);
 });
 
-test("keyItemAmong: state and maker, as far as the service says", () => {
+test("keyItems: state and maker, as far as the service says", () => {
   const keys: readonly ApiKeyView[] = [
     { id: "a", label: "line 4", created_by: "command", revoked_at: null, expires_at: null },
     { id: "b", label: "", created_by: "a", revoked_at: AT },
     { id: "c", created_by: "b", expires_at: AT, revoked_at: null },
     { id: "d", created_by: "gone" },
   ];
-  expect(keys.map(keyItemAmong(keys, NOW_MS)).map(({ state, maker }) => [state, maker])).toEqual([
+  expect(keyItems(keys, NOW_MS).map(({ state, maker }) => [state, maker])).toEqual([
     ["active", "the service's computer"],
     ["revoked", "line 4"],
     ["expired", "b"],
@@ -50,7 +50,7 @@ test("KEYS: uses of a key for enrolments, scopes, and a key that was never used"
   };
   const names = new Set(["label", "scopes", "uses", "last used"]);
   const columns = KEYS.columns.filter(({ name }) => names.has(name));
-  expect(csvLines(columns, [shown, { id: "k", scopes: null }].map(keyItemAmong([], NOW_MS)))).toEqual([
+  expect(csvLines(columns, keyItems([shown, { id: "k", scopes: null }], NOW_MS))).toEqual([
     "label,scopes,uses,last used",
     "july,robots:enroll,3 of 500 left,never",
     ",everything,,",

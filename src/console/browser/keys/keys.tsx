@@ -5,7 +5,7 @@ import type { apiKeyListSchema, apiKeyRotatedSchema, ApiKeyView } from "../../..
 import { visible } from "../../../platform/text/visible.ts";
 import {
   type KeyItem,
-  keyItemAmong,
+  keyItems,
   KEYS,
   keysEndingWith,
   keyText,
@@ -62,7 +62,7 @@ export function Keys() {
   const nowMs = useNow();
   const [opened, setOpened] = useState<Opened | null>(null);
   const items = keys.value?.items ?? NO_KEYS;
-  const rows = useMemo(() => newestFirst(items).map(keyItemAmong(items, nowMs)), [items, nowMs]);
+  const rows = useMemo(() => keyItems(newestFirst(items), nowMs), [items, nowMs]);
   const columns = useMemo(() => {
     const labelFor = (key: KeyItem) => (key.state === "revoked" ? null : `${labelOf(key)}, ${keyText(key)}`);
     // A key for enrolments is made anew.

@@ -15,8 +15,6 @@ import {
   toneOf,
 } from "../../../views/view.ts";
 import { sentence, serviceNow } from "../data/request.ts";
-import { robotPath } from "../robots/data.ts";
-import { modelPath } from "../router.ts";
 import { CopyButton, DigestChip } from "./copy-button.tsx";
 import { CountBar } from "./count-bar.tsx";
 import { Labels } from "./labels.tsx";
@@ -41,7 +39,7 @@ export function Shown({ value, isInList = false }: { readonly value: Value; read
     case "future":
       return <RelativeTime at={value.at} inWords={relativeTime} />;
     case "digest":
-      return <DigestChip digest={value.digest} isInList={isInList} />;
+      return <DigestChip digest={value.text} isInList={isInList} />;
     case "labels":
       return <Labels labels={value.labels} isWhole={!isInList} />;
     case "exact":
@@ -77,16 +75,6 @@ export function Shown({ value, isInList = false }: { readonly value: Value; read
       );
     case "sentence":
       return <Sentence text={value.text} />;
-    case "reference": {
-      const { to, name, id } = value;
-      if (isInList) return <span title={id}>{name}</span>;
-      return (
-        <>
-          <a href={to === "robot" ? robotPath(name, id) : modelPath(name)}>{name}</a>
-          {id === "" || id === name ? "" : ` (${id})`}
-        </>
-      );
-    }
     case "counts":
       return isInList ? (
         <span class="bar-and-number">
