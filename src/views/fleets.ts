@@ -29,7 +29,7 @@ import {
 export interface FleetRow {
   readonly fleet: FleetView;
   readonly needs: readonly FleetNeed[];
-  /** Null where the service does not say, or says it of another moment than the view. */
+  /** Null where the service does not say. */
   readonly waiting: WaitingCounts | null;
   /** Null in lists, and where the service has none. */
   readonly details: FleetDetails | null;
@@ -41,7 +41,7 @@ export function fleetRow(
   known: Pick<FleetNeeds, "needs" | "waiting"> | null,
   details: FleetDetails | null = null,
 ): FleetRow {
-  return { fleet, needs: known?.needs ?? blockersOf(fleet), waiting: waitingOf(fleet, known?.waiting), details };
+  return { fleet, needs: known?.needs ?? blockersOf(fleet), waiting: known?.waiting ?? null, details };
 }
 
 /** @param known the needs of all fleets; null as above. */
@@ -54,12 +54,6 @@ function blockersOf({ blocker, update }: FleetView): readonly FleetNeed[] {
   const updateBlocker = update?.blocker ?? null;
   const reasons = [blocker ?? null, updateBlocker === null ? null : `Update: ${updateBlocker}`];
   return reasons.flatMap((reason) => (reason === null ? [] : [{ reason, action: "" }]));
-}
-
-function waitingOf({ robots }: FleetView, waiting: WaitingCounts | undefined): WaitingCounts | null {
-  if (waiting === undefined) return null;
-  const { endpoint, window, peak, robot } = waiting;
-  return endpoint + window + peak + robot === robots.waiting ? waiting : null;
 }
 
 /** Most urgent first: fleets that serve no robot lead. */
@@ -123,7 +117,8 @@ export function robotCounts({ fleet: { robots }, waiting }: Pick<FleetRow, "flee
     { word: "active", count: robots.active },
     { word: "ready", count: robots.ready },
     { word: OVER_THE_PEAK, count: peak },
-    { word: "waiting", count: robots.waiting - peak - robot },
+    // The two may be of different times.
+    { word: "waiting", count: Math.max(0, robots.waiting - peak - robot) },
     { word: "offline", count: robot },
     { word: "blocked", count: robots.blocked },
   ].filter(({ count }) => count > 0);

@@ -59,7 +59,11 @@ export const deploymentCommands: readonly OperatorRow[] = [
     async run(service, flags) {
       const isPastWanted = flags.all === true || flags.status === "retired";
       const result = await (isPastWanted ? listDeployments(service) : listCurrentDeployments(service));
-      const view = { ...tableOf(DEPLOYMENTS, SHOWN), empty: emptyText(flags) };
+      const empty =
+        isPastWanted || flags.status !== undefined
+          ? "No deployment matches."
+          : "Nothing that matches is deployed; --all shows retired deployments.";
+      const view = { ...tableOf(DEPLOYMENTS, SHOWN), empty };
       if (result.kind !== "ok") return showList(service, result, view);
       const isShown = (each: DeploymentView) =>
         (isPastWanted || isCurrent(each)) && isAsked(each, flags, service.now().ms);
@@ -212,12 +216,6 @@ function isAsked(deployment: DeploymentView, { robot, model, region, status }: G
     (model === undefined || model === slug || model === checkpointId) &&
     isWanted(DEPLOYMENTS, deployment, { region, status }, nowMs)
   );
-}
-
-function emptyText({ robot, model, region, status, all }: Given<typeof LISTED>): string {
-  const isFiltered = [robot, model, region, status].some((flag) => flag !== undefined);
-  if (all === true || status !== undefined) return isFiltered ? "No deployment matches." : "Nothing was ever deployed.";
-  return `${isFiltered ? "Nothing that matches is deployed" : "Nothing is deployed"}; --all shows retired deployments.`;
 }
 
 /** Fetches the deployment: at our service's path, else at the path that clients of other services poll. */
