@@ -139,7 +139,7 @@ const NO_FILES = "No configuration files: the digest covers nothing. --file name
 const HIDDEN = `This credential may not see robots. If the robot is registered already, it loses its ${ROBOT_TEXT_NAMES.join(", its ")}, labels and contract unless you give them again.`;
 
 const ENROLLED_FIX =
-  "change the configuration on that computer; for a robot without one, first remove it: robot-policy robots remove";
+  "change the configuration on that computer; if it is gone, remove the robot first: robot-policy robots remove";
 
 /** Whether a computer is enrolled as the robot; an exit code after reporting that the service does not answer. */
 async function isEnrolledNow(service: Service, name: string, known: RegisteredRobot): Promise<boolean | ExitCode> {
