@@ -1,7 +1,7 @@
 /** What operators see of models: their checkpoints, what these need of a robot, and the health of their endpoints. */
 import type { EndpointView } from "../api/endpoints.ts";
 import type { ModelView } from "../api/models.ts";
-import { type Column, exact, type Fact, past, type State, type View } from "./view.ts";
+import { type Column, exact, type Fact, past, present, type State, type View } from "./view.ts";
 
 /** A model with its endpoints; null where their health is not known. */
 export interface OfferedModel {
@@ -29,7 +29,7 @@ export const MODELS: View<OfferedModel> = {
   ],
   filters: [
     { name: "health", valuesOf: ({ endpoints }) => [healthOf(endpoints)] },
-    { name: "vendor", valuesOf: ({ model: { vendor } }) => (vendor === null || vendor === undefined ? [] : [vendor]) },
+    { name: "vendor", valuesOf: ({ model }) => present(model.vendor) },
     { name: "region", valuesOf: ({ model }) => regionsOf(model) },
   ],
   factsOf: ({ model }) => [

@@ -14,6 +14,7 @@ import {
   type Listing,
   type OwnNeed,
   past,
+  present,
   type Shown,
   type State,
 } from "./view.ts";
@@ -68,11 +69,6 @@ function ofRegistration(
   more: Partial<Column<ListedRobot>> = {},
 ): Column<ListedRobot> {
   return { name, show: ({ registration }) => registration && valueOf(registration), ...more };
-}
-
-/** The value in a list; an empty list if there is none. */
-function present(value: string | null | undefined): readonly string[] {
-  return value === null || value === undefined ? [] : [value];
 }
 
 export const ROBOTS: Listing<ListedRobot> = {

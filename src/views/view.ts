@@ -192,6 +192,11 @@ export interface Filter<Item> {
   readonly valuesOf: (item: Item, nowMs: number) => readonly string[];
 }
 
+/** The value as those of a filter; none if there is none. */
+export function present(value: Text): readonly string[] {
+  return value === null || value === undefined ? [] : [value];
+}
+
 /** Whether an item has a value that is asked for, for each filter that has any. */
 export function isWanted<Item>(
   { filters }: Pick<View<Item>, "filters">,
