@@ -46,27 +46,6 @@ export function flagPlaces(declared: Flags, words: Readonly<Record<string, strin
   };
 }
 
-/**
- * Where the members of a body come from that is made of flags and a file.
- *
- * @param given what the flags say of it. @param file null without one.
- */
-export function placesIn(declared: Flags, given: Readonly<Record<string, unknown>>, file: Places | null): Places {
-  const flags = flagPlaces(declared);
-  return (loc) => (file === null || Object.hasOwn(given, String(loc[1])) ? flags(loc) : (file(loc) ?? flags(loc)));
-}
-
-/** Messages for keys of a file that are the names of flags, or stand outside the mapping that they belong to. */
-export function fileHints(declared: Flags): ReadonlyMap<string, string> {
-  const hints = new Map<string, string>();
-  for (const { name, place } of placesOf(declared)) {
-    const member = place.at(-1) ?? "";
-    if (name !== member) hints.set(name, `did you mean ${member}?`);
-    if (place.length > 1) hints.set(member, `put it under ${place.slice(0, -1).join(", ")}`);
-  }
-  return hints;
-}
-
 /** The value that was sent at a `loc`, shortened; null where there was none. */
 export function valueAt(body: unknown, loc: Loc): string | null {
   let value = body;

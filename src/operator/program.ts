@@ -16,7 +16,6 @@ import { keyCommands } from "./keys/keys.ts";
 import { contextCommands } from "./logins/context-commands.ts";
 import { loginCommands } from "./logins/logins.ts";
 import { modelCommands } from "./models/models.ts";
-import { installationCommands } from "./robots/installation.ts";
 import { robotCommands } from "./robots/robots.ts";
 import { statusCommands } from "./robots/status.ts";
 import { usageCommands } from "./usage/usage.ts";
@@ -55,7 +54,6 @@ export const operatorProgram: ProgramTable<object, OperatorContext> = {
     ...statusCommands,
     ...robotCommands,
     ...enrolmentCommands,
-    ...installationCommands,
     ...fleetCommands,
     ...modelCommands,
     ...deploymentCommands,

@@ -1,6 +1,6 @@
 /** What operators see of API keys: their list, what a revocation ends, and how long a new one works. */
 import type { ApiKeyView } from "../api/keys.ts";
-import { future, type Listing, past } from "./view.ts";
+import { future, type Listing, past, present } from "./view.ts";
 
 export type KeyState = "active" | "expired" | "revoked";
 
@@ -68,7 +68,7 @@ export const KEYS: Listing<KeyItem> = {
     { name: "id", show: ({ id }) => id, from: "terminal" },
   ],
   filters: [
-    { name: "state", valuesOf: ({ state }) => (state === null ? [] : [state]) },
+    { name: "state", valuesOf: ({ state }) => present(state) },
     { name: "scope", valuesOf: ({ scopes }) => scopes ?? ["everything"] },
   ],
   empty: "There are no API keys",

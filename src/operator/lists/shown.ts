@@ -42,7 +42,7 @@ export function shownText(shown: Shown, now: Now, { isInList = false, terminal }
     case "future":
       return timeUntil(shown.at, now);
     case "digest":
-      return isInList ? shortDigest(shown.digest) : shown.digest;
+      return isInList ? shortDigest(shown.text) : shown.text;
     case "labels":
     case "exact":
     case "links":
@@ -55,8 +55,6 @@ export function shownText(shown: Shown, now: Now, { isInList = false, terminal }
     }
     case "sentence":
       return withRelativeTimes(shown.text, now);
-    case "reference":
-      return isInList || shown.id === "" || shown.id === shown.name ? shown.name : `${shown.name} (${shown.id})`;
     case "counts":
       return isInList ? plainText(shown) : countsText(shown);
   }

@@ -174,14 +174,7 @@ export function sumUsage(records: readonly UsageRecord[], by: UsageBy): readonly
 }
 
 function nameFor(record: UsageRecord, by: UsageBy): string {
-  switch (by) {
-    case "robot":
-      return record.robot ?? "";
-    case "model":
-      return record.model_slug ?? "";
-    case "day":
-      return beginningOf(record).slice(0, 10);
-  }
+  return { robot: record.robot, model: record.model_slug, day: beginningOf(record).slice(0, 10) }[by] ?? "";
 }
 
 function beginningOf({ period_start: periodStart, created_at: createdAt }: UsageRecord): string {

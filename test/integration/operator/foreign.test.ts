@@ -400,11 +400,11 @@ describe("a service that does not show enrolments or the status of robots", () =
     expect(JSON.parse(request.out).body).toEqual({ user_code: "WXYZ-2345", name: "arm-7", confirm_replace: true });
   });
 
-  it("robots list: no state column; --offline → not offered", async () => {
+  it("robots list: no state column; --state offline → not offered", async () => {
     const robot = { id: "r1", name: "arm-7", robot_type_id: "t", region: "us-west-2", created_at: "2026-01-01" };
     const { run } = await startForeign((_request, response) => json(response, 200, [robot]));
     expect((await run("robots", "list")).out).toMatch(/^NAME +TYPE +REGION +ADDED\narm-7/);
-    expect(await run("robots", "list", "--offline")).toMatchObject(
+    expect(await run("robots", "list", "--state", "offline")).toMatchObject(
       endedWith(6, "this service does not offer to say which robots are online [not-offered]"),
     );
   });

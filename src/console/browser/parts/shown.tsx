@@ -12,8 +12,6 @@ import {
   sortKeyOf,
 } from "../../../views/view.ts";
 import { sentence } from "../data/request.ts";
-import { robotPath } from "../robots/data.ts";
-import { modelPath } from "../router.ts";
 import { CopyButton, DigestChip } from "./copy-button.tsx";
 import { CountBar } from "./count-bar.tsx";
 import { Labels } from "./labels.tsx";
@@ -36,7 +34,7 @@ export function Shown({ value, isInList = false }: { readonly value: Value; read
     case "future":
       return <RelativeTime at={value.at} inWords={relativeTime} />;
     case "digest":
-      return <DigestChip digest={value.digest} isInList={isInList} />;
+      return <DigestChip digest={value.text} isInList={isInList} />;
     case "labels":
       return <Labels labels={value.labels} isWhole={!isInList} />;
     case "exact":
@@ -81,16 +79,6 @@ export function Shown({ value, isInList = false }: { readonly value: Value; read
       );
     case "sentence":
       return <Sentence text={value.text} />;
-    case "reference": {
-      const { to, name, id } = value;
-      if (isInList) return <span title={id}>{name}</span>;
-      return (
-        <>
-          <a href={to === "robot" ? robotPath(name, id) : modelPath(name)}>{name}</a>
-          {id === "" || id === name ? "" : ` (${id})`}
-        </>
-      );
-    }
     case "counts":
       if (!isInList) return <CountBar {...value} />;
       return (
