@@ -57,7 +57,7 @@ export async function watchConsole(folder: string): Promise<void> {
   await watching.watch();
 }
 
-/** Writes the assets, then the page that names them, then removes assets that it no longer names. */
+/** Writes the assets, compressed, then the page that names them, then removes assets that it no longer names. */
 async function publish(built: readonly OutputFile[], folder: string): Promise<void> {
   const assets = new Map<string, Asset>();
   // The page always links a style, even if the script imports none.
@@ -67,8 +67,10 @@ async function publish(built: readonly OutputFile[], folder: string): Promise<vo
   assets.set("favicon.svg", named("favicon.svg", await readFile(join(source, "favicon.svg"))));
 
   await mkdir(join(folder, "assets"), { recursive: true });
-  const files = (await Promise.all([...assets.values()].map(compressed))).flat();
-  for (const { name, bytes } of files) await writeFile(join(folder, "assets", name), bytes);
+  const level = constants.Z_BEST_COMPRESSION;
+  for (const { name, bytes } of assets.values()) {
+    await writeFile(join(folder, "assets", `${name}.gz`), await promisify(gzip)(bytes, { level }));
+  }
 
   const shell = await readFile(join(source, "shell.html"), "utf8");
   const page = shell.replaceAll(/\{\{([\w.]+)\}\}/g, (_whole, name: string) => {
@@ -80,7 +82,7 @@ async function publish(built: readonly OutputFile[], folder: string): Promise<vo
   await writeFile(`${path}.new`, page.replaceAll(/\n\s*/g, "\n"));
   await rename(`${path}.new`, path);
 
-  const kept = new Set(files.map(({ name }) => name));
+  const kept = new Set([...assets.values()].map(({ name }) => `${name}.gz`));
   for (const name of await readdir(join(folder, "assets"))) {
     if (!kept.has(name)) await rm(join(folder, "assets", name));
   }
@@ -89,12 +91,4 @@ async function publish(built: readonly OutputFile[], folder: string): Promise<vo
 function named(name: string, bytes: Uint8Array): Asset {
   const hash = createHash("sha256").update(bytes).digest("base64url").replaceAll(/[-_]/g, "").slice(0, 10);
   return { name: name.replace(/\.(?=\w+$)/, `-${hash}.`), bytes };
-}
-
-/** An asset and its compressed form, at the highest level because this happens once per build. */
-async function compressed({ name, bytes }: Asset): Promise<readonly Asset[]> {
-  return [
-    { name, bytes },
-    { name: `${name}.gz`, bytes: await promisify(gzip)(bytes, { level: constants.Z_BEST_COMPRESSION }) },
-  ];
 }

@@ -9,8 +9,6 @@ export interface ProgramTable<Flags, Context> {
   readonly commands: readonly CommandRow<Flags, Context>[];
   /** The description of a group of commands in help: of `robots` for `robots list`. */
   readonly groups?: Readonly<Record<string, string>>;
-  /** The default command of a group: `contexts` is `contexts list`. */
-  readonly alone?: Readonly<Record<string, string>>;
   /** The kinds of names that arguments take, for completion: `{ FLEET: "fleets" }`. */
   readonly names?: Readonly<Record<string, string>>;
   /** The names of one kind. @param given the flags that were typed before, by the names that commander gives them. */
@@ -26,10 +24,12 @@ export interface CommandRow<Flags, Context> {
   /** The word, or a flag such as `--setup` where the command is one. */
   readonly name: string;
   readonly summary: string;
-  /** Its own, beside those of every command. */
+  /** Its own, beside those of every command; none has the same name. */
   readonly flags?: readonly FlagRow[];
   /** Other words for the last one of the name: `ls` for `robots list`. Help shows the first. */
   readonly aliases?: readonly string[];
+  /** Of a group: `contexts` is `contexts list`. */
+  readonly isDefault?: true;
   /** `ID` for a required argument, `[ID]` for an optional one; several with blanks between: `METHOD PATH`; `[COMMAND...]` for any number. */
   readonly argument?: string;
   /** The allowed values of the first argument. */
@@ -51,14 +51,6 @@ export type LoadedCommand<Flags, Context> = (
   second: string | undefined,
   words: readonly string[],
 ) => Promise<number>;
-
-/** A command's own flags and the common ones; its own replace common ones of the same name. */
-export function flagsOf(
-  { flags = [] }: Pick<CommandRow<never, never>, "flags">,
-  common: readonly FlagRow[],
-): readonly FlagRow[] {
-  return [...flags, ...common.filter(({ flag }) => !flags.some((own) => own.flag === flag))];
-}
 
 export interface FlagRow {
   /**
@@ -82,8 +74,11 @@ export interface FlagRow {
   /** Flags that contradict it; named by one of both is enough. */
   readonly excludes?: readonly string[];
   readonly default?: string;
-  /** Accepted, but neither shown in help nor offered by completion. */
-  readonly hidden?: true;
+}
+
+/** `--timeout` of `--timeout <time>`. */
+export function wordOf({ flag }: FlagRow): string {
+  return flag.split(" ")[0] ?? flag;
 }
 
 /** `--state-dir` → `stateDir`, as commander has it, which the daemon does not load. */
@@ -103,9 +98,9 @@ export function repeatFlags<Flags, Context>(
   given: object,
 ): (hint: string) => string {
   const values = new Map<string, unknown>(Object.entries(given));
-  const flags = common.flatMap(({ flag }) => {
-    const [word = ""] = flag.split(" ");
-    const value = flag === JSON_FLAG.flag ? undefined : values.get(attributeOf(word));
+  const flags = common.flatMap((row) => {
+    const word = wordOf(row);
+    const value = word === JSON_FLAG.flag ? undefined : values.get(attributeOf(word));
     if (value === undefined) return [];
     return [{ word, text: typeof value === "string" ? `${word} ${shellWord(value)} ` : `${word} ` }];
   });

@@ -4,7 +4,7 @@
  */
 import { visible } from "../platform/text/visible.ts";
 import { EXIT, type ExitCode, type Terminal } from "../platform/terminal.ts";
-import { attributeOf, type CommandRow, type FlagRow, flagsOf, type ProgramTable } from "./command-table.ts";
+import { attributeOf, type CommandRow, type FlagRow, type ProgramTable, wordOf } from "./command-table.ts";
 
 /** The hidden command that the scripts call. */
 export const COMPLETE = "__complete";
@@ -22,7 +22,7 @@ export async function complete<Flags, Context>(
   terminal: Terminal,
 ): Promise<ExitCode> {
   const last = typed.at(-1) ?? "";
-  const { kind, words } = await offer(table, readTyped(table, typed.slice(0, -1)), last, context);
+  const { kind, words } = await offer(table, typed.slice(0, -1), last.startsWith("-"), context);
   terminal.print(kind);
   const offered = new Map(words.filter(([word]) => word.startsWith(last)));
   // The scripts take each line as it is, so names with control characters are left out.
@@ -33,80 +33,55 @@ export async function complete<Flags, Context>(
   return EXIT.ok;
 }
 
-/** The command line before the word that is completed. */
-interface Typed<Flags, Context> {
-  readonly row: CommandRow<Flags, Context> | undefined;
-  /** The words of the command's name, else all. */
-  readonly name: readonly string[];
-  readonly arguments: readonly string[];
-  /** A flag whose value comes next. */
-  readonly open: FlagRow | undefined;
-  /** By their names as commander has them. */
-  readonly flags: Readonly<Record<string, string | true>>;
-}
+type NamesOf = (kind: string) => Promise<readonly string[]>;
 
-function readTyped<Flags, Context>(
+async function offer<Flags, Context>(
   table: ProgramTable<Flags, Context>,
   words: readonly string[],
-): Typed<Flags, Context> {
+  isFlag: boolean,
+  context: Context,
+): Promise<Offered> {
   const all = [...table.common, ...table.commands.flatMap(({ flags = [] }) => flags)];
-  const plain: string[] = [];
-  const flags = new Map<string, string | true>();
-  let open: FlagRow | undefined;
-  for (const word of words) {
-    if (open !== undefined) {
-      flags.set(attributeOf(wordOf(open)), word);
-      open = undefined;
-    } else if (word.startsWith("-")) {
-      const [flag = "", ...value] = word.split("=");
-      const row = all.find((each) => wordOf(each) === flag);
-      if (value.length > 0) flags.set(attributeOf(flag), value.join("="));
-      else if (row !== undefined && takesValue(row)) open = row;
-      else flags.set(attributeOf(flag), true);
-    } else plain.push(word);
-  }
+  const isOpen = (index: number) => all.some((row) => takesValue(row) && wordOf(row) === words[index]);
+  const plain = words.filter((word, index) => !word.startsWith("-") && !isOpen(index - 1));
   const row = table.commands.find(({ name, aliases = [] }) => {
     const [group = "", command] = name.split(" ");
     return plain[0] === group && (command === undefined || [command, ...aliases].includes(plain[1] ?? ""));
   });
-  const length = row?.name.split(" ").length ?? plain.length;
-  const own = row?.flags?.find((each) => open !== undefined && wordOf(each) === wordOf(open));
-  return {
-    row,
-    name: plain.slice(0, length),
-    arguments: plain.slice(length),
-    open: own ?? open,
-    flags: Object.fromEntries(flags),
-  };
-}
-
-function offer<Flags, Context>(
-  table: ProgramTable<Flags, Context>,
-  typed: Typed<Flags, Context>,
-  last: string,
-  context: Context,
-): Promise<Offered> | Offered {
-  const { row, open } = typed;
-  const namesOf = async (kind: string) => (await table.namesOfKind?.(kind, typed.flags, context)) ?? [];
-  const flags = row === undefined ? programFlags(table) : flagsOf(row, table.common);
-  if (open !== undefined) return offerValue(open, "", namesOf);
-  if (last.startsWith("-")) {
-    const [flag = "", ...value] = last.split("=");
-    const given = flags.find((each) => wordOf(each) === flag);
-    if (value.length > 0 && given !== undefined) return offerValue(given, `${flag}=`, namesOf);
-    const shown = [...flags, HELP].filter(({ hidden }) => hidden !== true);
-    return { kind: "words", words: shown.map((each) => [wordOf(each), each.summary] as const) };
+  const namesOf: NamesOf = async (kind) =>
+    (await table.namesOfKind?.(kind, commonFlags(table.common, words), context)) ?? [];
+  const flags = row === undefined ? programFlags(table) : [...(row.flags ?? []), ...table.common];
+  if (isOpen(words.length - 1)) {
+    const open = flags.find((each) => wordOf(each) === words.at(-1));
+    return open === undefined ? NOTHING : offerValue(open, namesOf);
   }
-  return row === undefined ? offerNames(table, typed.name) : offerArgument(table, row, typed, namesOf);
+  if (isFlag) return { kind: "words", words: [...flags, HELP].map((each) => [wordOf(each), each.summary] as const) };
+  if (row === undefined) return offerNames(table, plain);
+  return offerArgument(row, plain.length - row.name.split(" ").length, table.names ?? {}, namesOf);
 }
 
+const NOTHING: Offered = { kind: "words", words: [] };
 const HELP: FlagRow = { flag: "--help", summary: "show help" };
+
+/** The flags of every command that were typed, by the names that commander gives them: they may choose the service. */
+function commonFlags(common: readonly FlagRow[], words: readonly string[]): object {
+  const given = new Map<string, string | true>();
+  for (const row of common) {
+    const word = wordOf(row);
+    const index = words.findIndex((each) => each === word || each.startsWith(`${word}=`));
+    if (index === -1) continue;
+    const [, ...joined] = words[index]?.split("=") ?? [];
+    const value = joined.length > 0 ? joined.join("=") : (words[index + 1] ?? "");
+    given.set(attributeOf(word), takesValue(row) ? value : true);
+  }
+  return Object.fromEntries(given);
+}
 
 /** Of the program itself: those of every command, and commands that are flags. */
 function programFlags<Flags, Context>({ common, commands }: ProgramTable<Flags, Context>): readonly FlagRow[] {
   const own = commands.filter(({ name }) => name.startsWith("--"));
-  const words = own.map(({ name, summary }): FlagRow => ({ flag: name, summary }));
   const flags = own.flatMap(({ flags: more = [] }) => more);
+  const words = own.map(({ name, summary }): FlagRow => ({ flag: name, summary }));
   return [...words, ...flags, ...common, { flag: "--version", summary: "print the version" }];
 }
 
@@ -121,15 +96,14 @@ function offerNames<Flags, Context>(table: ProgramTable<Flags, Context>, name: r
   return { kind: "words", words };
 }
 
-async function offerArgument<Flags, Context>(
-  { names: kinds = {} }: ProgramTable<Flags, Context>,
-  { argument = "", names, choices, suggestions }: CommandRow<Flags, Context>,
-  typed: Typed<Flags, Context>,
-  namesOf: (kind: string) => Promise<readonly string[]>,
+async function offerArgument(
+  { argument = "", names, choices, suggestions }: CommandRow<never, never>,
+  given: number,
+  kinds: Readonly<Record<string, string>>,
+  namesOf: NamesOf,
 ): Promise<Offered> {
   const words = argument.split(" ");
-  const isEndless = argument.endsWith("...]");
-  const index = Math.min(typed.arguments.length, isEndless ? words.length - 1 : words.length);
+  const index = argument.endsWith("...]") ? Math.min(given, words.length - 1) : given;
   const word = words[index] ?? "";
   const kind = names?.[index] ?? kinds[word];
   const fixed = index === 0 ? (choices ?? suggestions ?? []) : [];
@@ -137,21 +111,11 @@ async function offerArgument<Flags, Context>(
   return { kind: word === "FILE" || word === "[FILE]" ? "files" : "words", words: offered.map((each) => [each, ""]) };
 }
 
-async function offerValue(
-  { flag, choices, suggestions, names }: FlagRow,
-  prefix: string,
-  namesOf: (kind: string) => Promise<readonly string[]>,
-): Promise<Offered> {
-  const [, placeholder = ""] = flag.split(" ");
-  if (placeholder === "<file>") return { kind: "files", words: [] };
-  if (placeholder === "<dir>") return { kind: "folders", words: [] };
+async function offerValue({ flag, choices, suggestions, names }: FlagRow, namesOf: NamesOf): Promise<Offered> {
+  if (flag.endsWith("<file>")) return { kind: "files", words: [] };
+  if (flag.endsWith("<dir>")) return { kind: "folders", words: [] };
   const offered = names === undefined ? (choices ?? suggestions ?? []) : await namesOf(names);
-  return { kind: "words", words: offered.map((each) => [`${prefix}${each}`, ""]) };
-}
-
-/** `--interval` of `--interval <seconds>`. */
-function wordOf({ flag }: FlagRow): string {
-  return flag.split(" ")[0] ?? flag;
+  return { kind: "words", words: offered.map((each) => [each, ""]) };
 }
 
 function takesValue({ flag }: FlagRow): boolean {
@@ -174,8 +138,7 @@ export function completionRow(program: string): CommandRow<object, { readonly te
       async () =>
       async (_flags, { terminal }, shell) => {
         const script = [...completionScripts(program)].find(([each]) => each === shell)?.[1];
-        if (script === undefined) return EXIT.usage;
-        terminal.printText(script.trimEnd());
+        terminal.printText(script?.trimEnd() ?? "");
         return EXIT.ok;
       },
   };
@@ -238,7 +201,7 @@ function ${name}
   set -l lines (${program} ${COMPLETE} (commandline -opc)[2..] (string unescape -- (commandline -ct)) 2>/dev/null)
   switch "$lines[1]"
     case files
-      __fish_complete_path (commandline -ct | string replace -r '^--[^=]*=' '')
+      __fish_complete_path (commandline -ct)
     case folders
       __fish_complete_directories (commandline -ct)
     case '*'

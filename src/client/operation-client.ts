@@ -121,7 +121,7 @@ function isList(row: OperationOf<unknown>): boolean {
 /** Far deeper than any document of a service. */
 const DEPTH_LIMIT = 256;
 
-export const TOO_DEEP = "the answer is nested too deep";
+const TOO_DEEP = "the answer is nested too deep";
 
 /** Whether a document is nested so deep that printing it as JSON could overflow the stack. */
 export function isTooDeep(document: unknown): boolean {

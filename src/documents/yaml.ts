@@ -24,7 +24,7 @@ import { type Finding, FindingList, type Path, parsePointer, placed, type Positi
 import { codePoints, shown } from "./texts.ts";
 
 /** The name of a document in messages. */
-export type Subject = "manifest" | "configuration" | "catalog" | "fleet" | "registration";
+export type Subject = "manifest" | "configuration" | "catalog";
 
 export interface DocumentRules {
   readonly subject: Subject;

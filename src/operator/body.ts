@@ -1,6 +1,7 @@
 /** The body of a request from the flags and the file of a command, and the way back: from a finding of the service to flag, file and value. */
 import type { ValidationError } from "../api/wire/errors.ts";
 import { maskSecrets } from "../api/wire/service-key.ts";
+import { isObject } from "../platform/is-object.ts";
 import { type Flags, flagName, type Given, placesOf } from "./flags.ts";
 
 export type Loc = ValidationError["loc"];
@@ -10,30 +11,21 @@ export type Places = (loc: Loc) => string | null;
 
 /** The members that the given flags are declared to be in the body. */
 export function bodyOf<Declared extends Flags>(declared: Declared, given: Given<Declared>): Record<string, unknown> {
-  const body = new Map<string, unknown>();
+  const body: Record<string, unknown> = {};
   const values = new Map<string, unknown>(Object.entries(given));
   for (const { name, place } of placesOf(declared)) {
     const value = values.get(name);
-    if (value !== undefined) put(body, place, value);
+    if (value === undefined) continue;
+    let inner = body;
+    for (const member of place.slice(0, -1)) {
+      const there = inner[member];
+      const below = isObject(there) ? there : {};
+      inner[member] = below;
+      inner = below;
+    }
+    inner[place.at(-1) ?? ""] = value;
   }
-  return fromEntries(body);
-}
-
-function put(body: Map<string, unknown>, [member = "", ...below]: readonly string[], value: unknown): void {
-  if (below.length === 0) {
-    body.set(member, value);
-    return;
-  }
-  const there = body.get(member);
-  const inner = there instanceof Map ? there : new Map<string, unknown>();
-  put(inner, below, value);
-  body.set(member, inner);
-}
-
-function fromEntries(members: ReadonlyMap<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(
-    [...members].map(([name, value]) => [name, value instanceof Map ? fromEntries(value) : value]),
-  );
+  return body;
 }
 
 /**
@@ -52,27 +44,6 @@ export function flagPlaces(declared: Flags, words: Readonly<Record<string, strin
     }
     return null;
   };
-}
-
-/**
- * Where the members of a body come from that is made of flags and a file.
- *
- * @param given what the flags say of it. @param file null without one.
- */
-export function placesIn(declared: Flags, given: Readonly<Record<string, unknown>>, file: Places | null): Places {
-  const flags = flagPlaces(declared);
-  return (loc) => (file === null || Object.hasOwn(given, String(loc[1])) ? flags(loc) : (file(loc) ?? flags(loc)));
-}
-
-/** Messages for keys of a file that are the names of flags, or stand outside the mapping that they belong to. */
-export function fileHints(declared: Flags): ReadonlyMap<string, string> {
-  const hints = new Map<string, string>();
-  for (const { name, place } of placesOf(declared)) {
-    const member = place.at(-1) ?? "";
-    if (name !== member) hints.set(name, `did you mean ${member}?`);
-    if (place.length > 1) hints.set(member, `put it under ${place.slice(0, -1).join(", ")}`);
-  }
-  return hints;
 }
 
 /** The value that was sent at a `loc`, shortened; null where there was none. */

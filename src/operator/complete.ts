@@ -11,7 +11,7 @@ import { listCurrentDeployments } from "./deployments/deployments.ts";
 import { listEnrolments } from "./enrolments/enrolments.ts";
 import { readFlags } from "./flags.ts";
 import { itemsIn, type Listed } from "./lists/listed.ts";
-import { readContexts } from "./logins/contexts-file.ts";
+import { readContexts } from "./logins/contexts.ts";
 import { withService } from "./operator.ts";
 import { listRobots } from "./robots/find.ts";
 import type { Service } from "./service.ts";
@@ -43,60 +43,56 @@ async function askService(kind: string, given: object, context: OperatorContext)
   }
   const flags = readFlags({}, given);
   if ("code" in flags) return [];
-  let names: readonly string[] = [];
+  let names: readonly (string | null | undefined)[] = [];
   await withService(flags.service, context, "complete names", async (service) => {
     names = await askFor(kind, service);
     return EXIT.ok;
   });
-  return names;
+  return names.filter((name) => typeof name === "string");
 }
 
-async function askFor(kind: string, service: Service): Promise<readonly string[]> {
+async function askFor(kind: string, service: Service): Promise<readonly (string | null | undefined)[]> {
   switch (kind) {
-    case "robots":
-      return namesIn(await listRobots(service), ({ name }) => name);
     case "fleets":
-      return namesIn(await service.listAll(operations.listFleets, (fleets) => fleets), ({ name }) => name);
+      return itemsOf(await service.listAll(operations.listFleets, (fleets) => fleets)).map(({ name }) => name);
     case "models":
-      return namesIn(await service.listAll(beyondSpec.listModels, ({ models }) => models), ({ slug }) => slug);
+      return itemsOf(await service.listAll(beyondSpec.listModels, ({ models }) => models)).map(({ slug }) => slug);
     case "deployments":
       // By robot: nobody types deployment ids.
-      return namesIn(await listCurrentDeployments(service), (each) => (isCurrent(each) ? each.robot : null));
+      return itemsOf(await listCurrentDeployments(service))
+        .filter(isCurrent)
+        .map(({ robot }) => robot);
     case "codes":
-      return namesIn(await listEnrolments(service), ({ user_code: code }) => code);
+      return itemsOf(await listEnrolments(service)).map(({ user_code: code }) => code);
     case "keys":
-      return namesIn(
-        await service.listAll(operations.listApiKeys, ({ items }) => items),
-        ({ label, revoked_at: revokedAt }) => ((revokedAt ?? null) === null ? label : null),
-      );
+      return itemsOf(await service.listAll(operations.listApiKeys, ({ items }) => items))
+        .filter(({ revoked_at: revokedAt }) => (revokedAt ?? null) === null)
+        .map(({ label }) => label);
     case "webhooks":
-      return namesIn(await listWebhooks(service), ({ id }) => id);
-    case "regions":
-      return valuesIn(service, ({ region }) => [region]);
-    case "types":
-      return valuesIn(service, ({ robot_type_id: robotTypeId }) => [robotTypeId]);
-    case "labels":
-      return valuesIn(service, ({ labels }) => Object.entries(labels).map(([name, value]) => `${name}=${value}`));
+      return itemsOf(await listWebhooks(service)).map(({ id }) => id);
     case "catalog":
       return [...READY_CATALOG.keys(), ...(await askFor("types", service))];
   }
+  // The others are values that robots have.
+  const robots = itemsOf(await listRobots(service));
+  return robots.flatMap((robot) => valuesOf(kind, robot)).toSorted();
+}
+
+function valuesOf(kind: string, robot: RobotView): readonly (string | null)[] {
+  switch (kind) {
+    case "robots":
+      return [robot.name];
+    case "regions":
+      return [robot.region];
+    case "types":
+      return [robot.robot_type_id];
+    case "labels":
+      return Object.entries(robot.labels).map(([name, value]) => `${name}=${value}`);
+  }
   const text = ROBOT_TEXT_NAMES.find((name) => kind === `${name}s`);
-  return text === undefined ? [] : valuesIn(service, (robot) => [robot[text]]);
+  return text === undefined ? [] : [robot[text]];
 }
 
-/** The values of a member of all robots, sorted. */
-async function valuesIn(
-  service: Service,
-  valuesOf: (robot: RobotView) => readonly (string | null)[],
-): Promise<readonly string[]> {
-  const result = await listRobots(service);
-  const values = result.kind === "ok" ? itemsIn(result.value).flatMap(valuesOf) : [];
-  return values.filter((value) => value !== null).toSorted();
-}
-
-function namesIn<Item>(
-  listed: CallResult<Listed<Item>>,
-  nameOf: (item: Item) => string | null | undefined,
-): readonly string[] {
-  return listed.kind === "ok" ? itemsIn(listed.value).flatMap((item) => nameOf(item) ?? []) : [];
+function itemsOf<Item>(listed: CallResult<Listed<Item>>): readonly Item[] {
+  return listed.kind === "ok" ? itemsIn(listed.value) : [];
 }

@@ -13,8 +13,6 @@ type Refusal = Extract<Failure, { kind: "refused" }>;
 export interface Sent {
   readonly body?: unknown;
   readonly places?: Places;
-  /** The command's own message for a finding; null for the general one. */
-  readonly describe?: (finding: ValidationError) => Problem | null;
   /** The operator wrote the request: what an unknown path means is not the command's to say. */
   readonly isRaw?: true;
   /** What to do where nothing has the name or id. */
@@ -146,10 +144,11 @@ function showRefusal(refusal: Refusal, reporting: Reporting): ExitCode {
 /** One problem per finding: the operator's flag or file position, its value, and the rule. */
 function describeValidation({ validation, detail }: Refusal, sent: Sent): readonly Problem[] {
   if (validation === null || validation.length === 0) return [{ code: "http-422", what: detail, fix: CORRECT }];
-  return validation.map(
-    (finding) =>
-      sent.describe?.(finding) ?? { code: finding.type, what: describeFinding(finding, sent), fix: remedyOf(finding) },
-  );
+  return validation.map((finding) => ({
+    code: finding.type,
+    what: describeFinding(finding, sent),
+    fix: remedyOf(finding),
+  }));
 }
 
 const CORRECT = "correct it and try again";
@@ -160,6 +159,7 @@ const LISTS: ReadonlyMap<string | number | undefined, string> = new Map([
   ["subject", "models list"],
   ["robot", "robots list"],
   ["robots", "robots list"],
+  ["selector", "robots list"],
 ]);
 
 /** For an unknown name, the command that lists names. For other findings the service's own message is enough. */

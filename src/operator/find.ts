@@ -65,6 +65,17 @@ export async function find<Item>(
   return refuse({ code: "ambiguous", what, fix: `give the id of one: ${ids}` }, EXIT.usage, terminal);
 }
 
+/** Runs `act` with what `find` finds. */
+export async function withFound<Item>(
+  service: Service,
+  resource: Resource<Item>,
+  name: string,
+  act: (item: Item, document: unknown) => Promise<ExitCode> | ExitCode,
+): Promise<ExitCode> {
+  const found = await find(service, resource, name);
+  return typeof found === "number" ? found : act(found.value, found.document);
+}
+
 function refuseNothing<Item>(
   { terminal }: Service,
   { noun, by, list }: Resource<Item>,

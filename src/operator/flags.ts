@@ -39,7 +39,8 @@ export function onOff(summary: string, more: More = {}) {
 }
 
 export function text(value: string, summary: string, more: More = {}) {
-  return flag(z.string(), { value, summary, ...more });
+  // As of a shell variable that is not set.
+  return flag(z.string().min(1, "is empty"), { value, summary, ...more });
 }
 
 /** May be given several times. */
@@ -216,7 +217,11 @@ const fixSchema = z.object({ fix: z.string() });
 function problemOf({ issues: [issue] }: z.ZodError): Problem {
   const name = String(issue?.path[0] ?? "");
   const { data } = fixSchema.safeParse(issue?.code === "custom" ? issue.params : null);
-  return { code: "usage", what: `${flagName(name)} ${issue?.message ?? ""}`, fix: data?.fix ?? "correct it" };
+  return {
+    code: "usage",
+    what: `${flagName(name)} ${issue?.message ?? ""}`,
+    fix: data?.fix ?? "give a value, or leave it out",
+  };
 }
 
 /** `keyFile` → `--key-file`. */

@@ -13,10 +13,9 @@ import { enrolmentCommands } from "./enrolments/enrolments.ts";
 import { COMMON, flagRows } from "./flags.ts";
 import { fleetCommands } from "./fleets/fleets.ts";
 import { keyCommands } from "./keys/keys.ts";
-import { contextCommands } from "./logins/contexts.ts";
+import { contextCommands } from "./logins/context-commands.ts";
 import { loginCommands } from "./logins/logins.ts";
 import { modelCommands } from "./models/models.ts";
-import { installationCommands } from "./robots/installation.ts";
 import { robotCommands } from "./robots/robots.ts";
 import { statusCommands } from "./robots/status.ts";
 import { usageCommands } from "./usage/usage.ts";
@@ -41,7 +40,6 @@ export const operatorProgram: ProgramTable<object, OperatorContext> = {
     webhooks: "list, create, test, rotate and delete webhooks",
     contexts: "manage saved services; without a command, list them",
   },
-  alone: { contexts: "list" },
   names: {
     ROBOT: "robots",
     FLEET: "fleets",
@@ -56,7 +54,6 @@ export const operatorProgram: ProgramTable<object, OperatorContext> = {
     ...statusCommands,
     ...robotCommands,
     ...enrolmentCommands,
-    ...installationCommands,
     ...fleetCommands,
     ...modelCommands,
     ...deploymentCommands,

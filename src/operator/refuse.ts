@@ -21,21 +21,3 @@ export function refuseFlags(what: string, fix: string, terminal: Terminal): null
 export function refuseUnknown(what: string, fix: string, terminal: Terminal): ExitCode {
   return refuse({ code: "not-found", what, fix }, EXIT.rejected, terminal);
 }
-
-/**
- * Reports which members of a request neither the flags nor the file `from` give.
- *
- * @param subject what the members describe. @param members with the flags for each, and its value.
- */
-export function refuseIncomplete(
-  subject: string,
-  from: string | undefined,
-  members: readonly (readonly [member: string, flags: string, value: unknown])[],
-  terminal: Terminal,
-): ExitCode {
-  const missing = members.filter(([, , value]) => value === undefined);
-  const names = missing.map(([member]) => member).join(", ");
-  const what = from === undefined ? `the description of the ${subject} is incomplete` : `${from} lacks ${names}`;
-  refuseUsage(what, `give ${missing.map(([, flags]) => flags).join("; ")}`, terminal);
-  return from === undefined ? EXIT.usage : EXIT.invalid;
-}

@@ -1,10 +1,9 @@
 /** What operators see of the audit log: a sentence for each change, and which changes are sign-ins. */
 import type { AuditEntryView } from "../api/audit.ts";
-import type { RegistrationRecord } from "../api/registrations.ts";
 import type { AuditAction } from "../api/wire/audit-actions.ts";
 import { type Listing, past } from "./view.ts";
 
-/** A change or a registration. */
+/** A change. */
 export interface AuditItem {
   readonly id: string;
   readonly at: string;
@@ -81,22 +80,6 @@ export function auditItem(entry: AuditEntryView): AuditItem {
     subject_id: subjectId,
     address: typeof details["address"] === "string" ? details["address"] : "",
     details: detailsInWords(entry),
-  };
-}
-
-export function registrationItem(record: RegistrationRecord, robot: string): AuditItem {
-  const { at, actor, address, changed } = record;
-  const what = changed === null ? "first registration" : `changed: ${changed.join(", ") || "nothing"}`;
-  return {
-    id: at,
-    at,
-    action: "robot.setup",
-    by: nameOf(actor),
-    actor_id: actor.id,
-    subject: robot,
-    subject_id: "",
-    address: address ?? "",
-    details: what,
   };
 }
 

@@ -2,7 +2,7 @@
 import type { DeploymentView } from "../api/deployments.ts";
 import type { EndpointView } from "../api/endpoints.ts";
 import { shortDuration } from "../platform/text/relative-time.ts";
-import { exact, past, reference, type State, type View } from "./view.ts";
+import { exact, linkTo, past, present, type State, type View } from "./view.ts";
 
 export const DEPLOYMENTS: View<DeploymentView> = {
   noun: "deployment",
@@ -21,15 +21,15 @@ export const DEPLOYMENTS: View<DeploymentView> = {
     { name: "status", valuesOf: ({ status }) => [status] },
     { name: "model", valuesOf: (row) => [modelOf(row)] },
     { name: "robot", valuesOf: (row) => [robotOf(row)] },
-    { name: "region", valuesOf: ({ region }) => given(region) },
+    { name: "region", valuesOf: ({ region }) => present(region) },
   ],
   factsOf: (deployment) => [
     ["deployment", exact(deployment.id)],
     ["status", stateOf(deployment)],
     ["reason", currentFailure(deployment)?.what ?? null],
     ["remedy", currentFailure(deployment)?.remedy ?? null],
-    ["robot", reference("robot", deployment.robot, deployment.robot_id)],
-    ["model", reference("model", deployment.model, deployment.subject_id)],
+    ["robot", linkTo("robots", deployment.robot, deployment.robot_id)],
+    ["model", linkTo("models", deployment.model, deployment.subject_id)],
     ["region", deployment.region ?? null],
     ["endpoint", exact(deployment.endpoint_url)],
     ["generation", deployment.active_generation_id ?? null],
@@ -44,10 +44,6 @@ const MOST_URGENT_FIRST: readonly string[] = ["failed", "preparing", "active", "
 
 function stateOf({ status }: DeploymentView): State {
   return { kind: "state", state: status };
-}
-
-function given(value: string | null | undefined): readonly string[] {
-  return value === null || value === undefined ? [] : [value];
 }
 
 /** Its name, else its id; "" where the service tells neither. */

@@ -3,7 +3,7 @@ import type { EnrolmentView } from "../api/enrolments.ts";
 import { DIGEST_OF_NOTHING } from "../api/robot-texts.ts";
 import type { IdentifiedRobotView } from "../api/robot-views.ts";
 import { presenceOf } from "./robots.ts";
-import { type Column, exact, future, inWords, labelTexts, past, type View } from "./view.ts";
+import { type Column, exact, future, inWords, labelTexts, past, present, type View } from "./view.ts";
 
 export const ENROLMENTS: View<EnrolmentView> = {
   noun: "enrolment",
@@ -19,7 +19,7 @@ export const ENROLMENTS: View<EnrolmentView> = {
     { name: "expires", show: ({ expires_at: at }) => future(at), from: "wide" },
     { name: "key", show: ({ key_fingerprint: key }) => exact(key), from: "medium" },
   ],
-  filters: [{ name: "site", valuesOf: ({ site }) => (site === null ? [] : [site]) }],
+  filters: [{ name: "site", valuesOf: ({ site }) => present(site) }],
   factsOf: (enrolment) => [
     ["code", exact(enrolment.user_code)],
     ["key", exact(enrolment.key_fingerprint)],

@@ -18,8 +18,8 @@ import {
   counted,
   countsText,
   grouped,
+  linkTo,
   past,
-  reference,
   toneOf,
   type Tone,
   type View,
@@ -29,7 +29,7 @@ import {
 export interface FleetRow {
   readonly fleet: FleetView;
   readonly needs: readonly FleetNeed[];
-  /** Null where the service does not say, or says it of another moment than the view. */
+  /** Null where the service does not say. */
   readonly waiting: WaitingCounts | null;
   /** Null in lists, and where the service has none. */
   readonly details: FleetDetails | null;
@@ -41,7 +41,7 @@ export function fleetRow(
   known: Pick<FleetNeeds, "needs" | "waiting"> | null,
   details: FleetDetails | null = null,
 ): FleetRow {
-  return { fleet, needs: known?.needs ?? blockersOf(fleet), waiting: waitingOf(fleet, known?.waiting), details };
+  return { fleet, needs: known?.needs ?? blockersOf(fleet), waiting: known?.waiting ?? null, details };
 }
 
 /** @param known the needs of all fleets; null as above. */
@@ -54,12 +54,6 @@ function blockersOf({ blocker, update }: FleetView): readonly FleetNeed[] {
   const updateBlocker = update?.blocker ?? null;
   const reasons = [blocker ?? null, updateBlocker === null ? null : `Update: ${updateBlocker}`];
   return reasons.flatMap((reason) => (reason === null ? [] : [{ reason, action: "" }]));
-}
-
-function waitingOf({ robots }: FleetView, waiting: WaitingCounts | undefined): WaitingCounts | null {
-  if (waiting === undefined) return null;
-  const { endpoint, window, peak, robot } = waiting;
-  return endpoint + window + peak + robot === robots.waiting ? waiting : null;
 }
 
 /** Most urgent first: fleets that serve no robot lead. */
@@ -123,7 +117,8 @@ export function robotCounts({ fleet: { robots }, waiting }: Pick<FleetRow, "flee
     { word: "active", count: robots.active },
     { word: "ready", count: robots.ready },
     { word: OVER_THE_PEAK, count: peak },
-    { word: "waiting", count: robots.waiting - peak - robot },
+    // The two may be of different times.
+    { word: "waiting", count: Math.max(0, robots.waiting - peak - robot) },
     { word: "offline", count: robot },
     { word: "blocked", count: robots.blocked },
   ].filter(({ count }) => count > 0);
@@ -187,6 +182,17 @@ function actionsOf({ needs }: FleetRow): string {
   return [...new Set(needs.map(({ action }) => action))].join(" ");
 }
 
+/** Items that say the same: one of the smallest rank comes first, of the same rank the largest group. */
+function groupsOf<Item>(
+  items: readonly Item[],
+  saysOf: (item: Item) => readonly unknown[],
+  rankOf: (item: Item) => number,
+): readonly (readonly [Item, ...Item[]])[] {
+  return [...Map.groupBy(items, (item) => JSON.stringify(saysOf(item))).values()]
+    .flatMap(([first, ...more]): readonly [Item, ...Item[]][] => (first === undefined ? [] : [[first, ...more]]))
+    .sort((left, right) => rankOf(left[0]) - rankOf(right[0]) || right.length - left.length);
+}
+
 /** Fleets with the same need: ten fleets with one failing endpoint are one task, not ten. */
 export interface NeedGroup {
   readonly need: FleetNeed;
@@ -196,17 +202,15 @@ export interface NeedGroup {
 /** The most urgent first, then the largest. The reason of several fleets leaves out robots and servers. */
 export function groupNeeds(rows: readonly FleetRow[]): readonly NeedGroup[] {
   const all = rows.flatMap((row) => row.needs.map((need) => ({ row, need })));
-  const groups = Map.groupBy(all, ({ row, need: { reason, action } }) =>
-    JSON.stringify([fleetState(row), firstClause(reason), action]),
+  const groups = groupsOf(
+    all,
+    ({ row, need: { reason, action } }) => [fleetState(row), firstClause(reason), action],
+    ({ row }) => urgencyOf(row),
   );
-  return [...groups.values()]
-    .flatMap(([first, ...more]): readonly NeedGroup[] => {
-      if (first === undefined) return [];
-      const { reason, action } = first.need;
-      const text = more.length === 0 ? reason : `${firstClause(reason)}.`;
-      return [{ need: { reason: text, action }, rows: [first.row, ...more.map(({ row }) => row)] }];
-    })
-    .sort((left, right) => urgencyOf(left.rows[0]) - urgencyOf(right.rows[0]) || right.rows.length - left.rows.length);
+  return groups.map(([{ row, need }, ...more]) => {
+    const reason = more.length === 0 ? need.reason : `${firstClause(need.reason)}.`;
+    return { need: { reason, action: need.action }, rows: [row, ...more.map((each) => each.row)] };
+  });
 }
 
 /** Members in the same state for the same reason: forty robots that lack one camera are one task, not forty. */
@@ -222,17 +226,18 @@ const MEMBER_STATES: readonly string[] = ["blocked", "waiting", "ready", "active
 
 /** Groups of members; the last one has those that are offline, unless they wait for that and are in a group already. */
 export function memberGroups(members: readonly FleetMemberView[]): readonly MemberGroup[] {
-  const groups = Map.groupBy(members, ({ state, reason }) => JSON.stringify([state, reason]));
-  const rankOf = ([first]: readonly FleetMemberView[]) => MEMBER_STATES.indexOf(first?.state ?? "");
-  const ordered = [...groups.values()].sort((a, b) => rankOf(a) - rankOf(b) || b.length - a.length);
+  const groups = groupsOf(
+    members,
+    ({ state, reason }) => [state, reason],
+    ({ state }) => MEMBER_STATES.indexOf(state),
+  );
   const offline = members.filter(
     ({ status, waiting_for: waitingFor }) => status === "offline" && waitingFor !== "robot",
   );
   return [
-    ...ordered.flatMap((group) => {
+    ...groups.map((group) => {
       const [first] = group;
-      if (first === undefined) return [];
-      return [{ state: memberState(first), tone: toneOf(first.state), reason: first.reason, members: group }];
+      return { state: memberState(first), tone: toneOf(first.state), reason: first.reason, members: group };
     }),
     ...(offline.length === 0
       ? []
@@ -248,7 +253,7 @@ function memberState({ state, waiting_for: waitingFor }: FleetMemberView): strin
 
 export const GENERATION_COLUMNS: readonly Column<FleetGenerationView>[] = [
   { name: "generation", show: ({ generation_id: id }) => id, from: "terminal" },
-  { name: "model", show: ({ subject, checkpoint_id: id }) => reference("model", subject, id), weight: 2 },
+  { name: "model", show: ({ subject }) => linkTo("models", subject, null), weight: 2 },
   { name: "status", show: ({ status, blocker }) => ({ kind: "state", state: status, reason: blocker }) },
   { name: "asked for", show: ({ created_at: at }) => past(at) },
   { name: "active", show: ({ activated_at: at }) => past(at) },
@@ -270,9 +275,7 @@ export interface FitGroup {
   readonly robots: readonly PreviewedRobot[];
 }
 
-const FITS: readonly FitGroup["fit"][] = ["lacks", "waits", "runs"];
-
-/** The state in words of robots of a group, and its tone. */
+/** The state in words of robots of a group, and its tone; the most urgent first. */
 export const FIT_STATES = {
   lacks: { word: "cannot run it", tone: "blocked" },
   waits: { word: "would wait", tone: "degraded" },
@@ -281,15 +284,11 @@ export const FIT_STATES = {
 
 /** Groups that cannot run the model first, larger groups first. Robots that were not checked form one group that runs. */
 export function fitGroups(robots: readonly PreviewedRobot[]): readonly FitGroup[] {
-  const groups = Map.groupBy(robots, ({ fits, reason }) => JSON.stringify([fits, reason]));
-  return [...groups.values()]
-    .flatMap((group) => {
-      const [first] = group;
-      return first === undefined ? [] : [{ fit: fitOf(first), reason: first.reason, robots: group }];
-    })
-    .sort(
-      (left, right) => FITS.indexOf(left.fit) - FITS.indexOf(right.fit) || right.robots.length - left.robots.length,
-    );
+  const rankOf = (robot: PreviewedRobot) => Object.keys(FIT_STATES).indexOf(fitOf(robot));
+  return groupsOf(robots, ({ fits, reason }) => [fits, reason], rankOf).map((group) => {
+    const [first] = group;
+    return { fit: fitOf(first), reason: first.reason, robots: group };
+  });
 }
 
 function fitOf({ fits, reason }: PreviewedRobot): FitGroup["fit"] {

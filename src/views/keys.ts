@@ -1,6 +1,6 @@
 /** What operators see of API keys: their list, what a revocation ends, and how long a new one works. */
 import type { ApiKeyView } from "../api/keys.ts";
-import { future, type Listing, past } from "./view.ts";
+import { future, type Listing, past, present } from "./view.ts";
 
 export type KeyState = "active" | "expired" | "revoked";
 
@@ -54,7 +54,6 @@ export const KEYS: Listing<KeyItem> = {
       name: "scopes",
       show: ({ scopes }) => scopesText(scopes),
       sortKey: ({ scopes }) => scopes?.length ?? 99,
-      weight: 2,
     },
     { name: "uses", show: usesText, sortKey: ({ uses_remaining: uses }) => uses ?? null, from: "wide" },
     {
@@ -69,7 +68,7 @@ export const KEYS: Listing<KeyItem> = {
     { name: "id", show: ({ id }) => id, from: "terminal" },
   ],
   filters: [
-    { name: "state", valuesOf: ({ state }) => (state === null ? [] : [state]) },
+    { name: "state", valuesOf: ({ state }) => present(state) },
     { name: "scope", valuesOf: ({ scopes }) => scopes ?? ["everything"] },
   ],
   empty: "There are no API keys",
@@ -80,7 +79,8 @@ export function scopesText(scopes: ApiKeyView["scopes"]): string {
   return scopes === null ? "everything" : (scopes?.join(", ") ?? "");
 }
 
-function usesText({ uses_remaining: left, enrollment }: ApiKeyView): string | null {
+/** `3 of 20 left`; null for a key without a limit. */
+export function usesText({ uses_remaining: left, enrollment }: ApiKeyView): string | null {
   if (typeof left !== "number") return null;
   return enrollment === null || enrollment === undefined ? `${left} left` : `${left} of ${enrollment.uses} left`;
 }
@@ -149,8 +149,7 @@ export function usualEnd(scopes: readonly string[] | null, nowMs: number): strin
   return new Date(nowMs + USUAL_DAYS * DAY_MS).toISOString();
 }
 
-/** When a key ends by the choice of a form: never, after so many days, or `at` a time. @returns ISO 8601; null for never. */
-export function expiryOf(choice: string, at: string, nowMs: number): string | null {
-  if (choice === "" || choice === "never") return null;
-  return new Date(choice === "at" ? Date.parse(at) : nowMs + Number(choice) * DAY_MS).toISOString();
+/** When a key ends by the choice of a form: never, or after so many days. @returns ISO 8601; null for never. */
+export function expiryOf(choice: string, nowMs: number): string | null {
+  return choice === "" || choice === "never" ? null : new Date(nowMs + Number(choice) * DAY_MS).toISOString();
 }

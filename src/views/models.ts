@@ -1,7 +1,7 @@
 /** What operators see of models: their checkpoints, what these need of a robot, and the health of their endpoints. */
 import type { EndpointView } from "../api/endpoints.ts";
 import type { ModelView } from "../api/models.ts";
-import { type Column, exact, type Fact, past, type State, type View } from "./view.ts";
+import { type Column, exact, type Fact, past, present, type State, type View } from "./view.ts";
 
 /** A model with its endpoints; null where their health is not known. */
 export interface OfferedModel {
@@ -29,7 +29,7 @@ export const MODELS: View<OfferedModel> = {
   ],
   filters: [
     { name: "health", valuesOf: ({ endpoints }) => [healthOf(endpoints)] },
-    { name: "vendor", valuesOf: ({ model: { vendor } }) => (vendor === null || vendor === undefined ? [] : [vendor]) },
+    { name: "vendor", valuesOf: ({ model }) => present(model.vendor) },
     { name: "region", valuesOf: ({ model }) => regionsOf(model) },
   ],
   factsOf: ({ model }) => [
@@ -47,7 +47,7 @@ function regionsOf({ checkpoints }: ModelView): readonly string[] {
   return [...new Set((checkpoints ?? []).flatMap(({ regions }) => regions ?? []))].sort();
 }
 
-export const HEALTHS = ["unhealthy", "no endpoint", "unknown", "healthy"] as const;
+const HEALTHS = ["unhealthy", "no endpoint", "unknown", "healthy"] as const;
 
 /** That of the worst endpoint of all checkpoints. */
 function healthOf(endpoints: OfferedModel["endpoints"]): (typeof HEALTHS)[number] {

@@ -15,6 +15,7 @@ import {
   type Listing,
   type OwnNeed,
   past,
+  present,
   type Shown,
   type State,
 } from "./view.ts";
@@ -69,11 +70,6 @@ function ofRegistration(
   more: Partial<Column<ListedRobot>> = {},
 ): Column<ListedRobot> {
   return { name, show: ({ registration }) => registration && valueOf(registration), ...more };
-}
-
-/** The value in a list; an empty list if there is none. */
-function present(value: string | null | undefined): readonly string[] {
-  return value === null || value === undefined ? [] : [value];
 }
 
 export const ROBOTS: Listing<ListedRobot> = {
@@ -196,20 +192,14 @@ export function contestNeed({
   contested_from: contestedFrom,
 }: Pick<RegistrationView, "contested_since" | "contested_from">): OwnNeed | null {
   if (since === null) return null;
-  const detail = `From ${contestedFrom.map(({ address, actor }) => `${address} (${actor.label ?? actor.id})`).join(" and ")}`;
-  return contestedFrom.length < 2
-    ? {
-        reason: "Its registration alternates between two contents",
-        since,
-        detail,
-        action: "If two computers there have this name, give each its own name",
-      }
-    : {
-        reason: `${contestedFrom.length} computers register this name in turn`,
-        since,
-        detail,
-        action: "Give each computer its own name",
-      };
+  const count = contestedFrom.length;
+  return {
+    reason:
+      count < 2 ? "Its registration alternates between two contents" : `${count} computers register this name in turn`,
+    since,
+    detail: `From ${contestedFrom.map(({ address, actor }) => `${address} (${actor.label ?? actor.id})`).join(" and ")}`,
+    action: `${count < 2 ? "If two computers there have this name, give" : "Give"} each computer its own name`,
+  };
 }
 
 /** The newest registration, if it was refused. */

@@ -9,20 +9,7 @@ import { csvLine } from "../platform/text/csv.ts";
  * A value to show. Texts may hold anything that a client sent: the front ends make them harmless. Null and "" are nothing; undefined is not
  * known yet.
  */
-export type Shown =
-  | string
-  | number
-  | null
-  | undefined
-  | Time
-  | State
-  | Digest
-  | Labels
-  | Exact
-  | Links
-  | Sentence
-  | Reference
-  | Counts;
+export type Shown = string | number | null | undefined | Time | State | Labels | FormedText | Links | Counts;
 
 /** A time in ISO 8601: when something happened, or when it ends or begins. */
 export interface Time {
@@ -77,42 +64,30 @@ export function toneOf(state: string): Tone {
   return TONES[state] ?? "waiting";
 }
 
-/** A digest: `sha256:` and 64 hexadecimal digits. */
-export interface Digest {
-  readonly kind: "digest";
-  readonly digest: string;
-}
-
 export interface Labels {
   readonly kind: "labels";
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** A sentence of the service, which may hold times in ISO 8601. */
-export interface Sentence {
-  readonly kind: "sentence";
-  readonly text: string;
-}
-
-/** A text that is copied as it is: an id, a URL. */
-export interface Exact {
-  readonly kind: "exact";
+/**
+ * A text of a form: a digest (`sha256:` and 64 hexadecimal digits); one that people copy, such as an id; or a sentence of the service, which may
+ * hold times in ISO 8601.
+ */
+export interface FormedText {
+  readonly kind: "digest" | "exact" | "sentence";
   readonly text: string;
 }
 
 /** Things with pages of their own. */
 export interface Links {
   readonly kind: "links";
-  readonly links: readonly { readonly text: string; /** Of the console. */ readonly path: string }[];
+  readonly links: readonly Link[];
 }
 
-/** Another resource, by its name. */
-export interface Reference {
-  readonly kind: "reference";
-  readonly to: "robot" | "model";
-  readonly name: string;
-  /** That, or what it stands for: of a model the checkpoint; "" for none. */
-  readonly id: string;
+interface Link {
+  readonly text: string;
+  /** Of the console. */
+  readonly path: string;
 }
 
 /** How many of them are in each state. */
@@ -142,18 +117,22 @@ export function future(at: Text): Time | null {
   return at === null || at === undefined ? null : { kind: "future", at };
 }
 
-export function exact(text: Text): Exact | null {
+export function exact(text: Text): FormedText | null {
   return text === null || text === undefined ? null : { kind: "exact", text };
 }
 
-/** Null for neither name nor id. */
-export function reference(to: Reference["to"], name: Text, id: Text): Reference | null {
-  const known = name ?? id ?? "";
-  return known === "" ? null : { kind: "reference", to, name: known, id: id ?? "" };
+export function digest(text: Text): FormedText | null {
+  return text === null || text === undefined ? null : { kind: "digest", text };
 }
 
-export function digest(value: Text): Digest | null {
-  return value === null || value === undefined ? null : { kind: "digest", digest: value };
+/** A robot or model by its name, with its id, or what it stands for, in brackets. Null for neither. */
+export function linkTo(page: "robots" | "models", name: Text, id: Text): Links | null {
+  const known = name ?? id ?? "";
+  if (known === "") return null;
+  const text = (id ?? "") === "" || id === known ? known : `${known} (${id})`;
+  // URLs normalize dots away.
+  const key = /^\.\.?$/.test(known) ? (id ?? known) : known;
+  return { kind: "links", links: [{ text, path: `/${page}/${encodeURIComponent(key)}` }] };
 }
 
 /** `cell=4`, as a filter by label has it. */
@@ -176,15 +155,12 @@ export function plainText(shown: Shown): string {
       return shown.at;
     case "state":
       return inWords(shown.state);
-    case "digest":
-      return shown.digest;
     case "labels":
       return labelTexts(shown.labels).join(" ");
+    case "digest":
     case "exact":
     case "sentence":
       return shown.text;
-    case "reference":
-      return shown.name;
     case "counts":
       return `${shown.ready}/${shown.total}`;
     case "links":
@@ -214,6 +190,11 @@ export interface Filter<Item> {
   readonly name: string;
   /** The item's values; it may have several, or none. */
   readonly valuesOf: (item: Item, nowMs: number) => readonly string[];
+}
+
+/** The value as those of a filter; none if there is none. */
+export function present(value: Text): readonly string[] {
+  return value === null || value === undefined ? [] : [value];
 }
 
 /** Whether an item has a value that is asked for, for each filter that has any. */
@@ -277,15 +258,11 @@ export interface View<Item> extends Listing<Item> {
   readonly factsOf: (item: Item) => readonly Fact[];
 }
 
-/** Something that an operator has to look after: why, and what to do. */
-export interface Need {
+/** Something that an operator has to look after: why, and what to do, in sentences. */
+export interface OwnNeed {
   readonly reason: string;
   /** "" where there is nothing to do but wait. */
   readonly action: string;
-}
-
-/** A need of one thing, in sentences. */
-export interface OwnNeed extends Need {
   /** Nothing goes on before it is done. */
   readonly isBlocked?: true;
   /** Since when, ISO 8601. */

@@ -11,9 +11,7 @@ import { render } from "preact";
 import "./console.css";
 import { showInvisibleCharacters } from "./parts/show-invisible-characters.ts";
 import { Application } from "./shell/application.tsx";
-import { startTheme } from "./shell/theme.ts";
 
 showInvisibleCharacters();
-startTheme();
 const root = document.getElementById("console");
 if (root !== null) render(<Application />, root);

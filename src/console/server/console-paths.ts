@@ -16,24 +16,23 @@ export const SESSION_PATH = "/console/session";
 export const VERSIONS_PATH = "/console/versions";
 export const LOGIN_PATH = "/console/logins/{exchange_id}";
 
-/** Methods by path; the first match counts. */
-const METHODS: readonly (readonly [RegExp, readonly string[]])[] = [
-  [/^\/(?:login)?$/, ["GET", "HEAD"]],
-  [/^\/account\/robot$/, ["GET", "HEAD"]],
-  [new RegExp(`^/(?:${SECTIONS.join("|")})(?:/|$)`), ["GET", "HEAD"]],
-  [/^\/console\/assets\/[^/]+$/, ["GET", "HEAD"]],
-  [/^\/console\/logins\/[^/]+$/, ["GET", "HEAD"]],
-  [/^\/console\/session$/, ["POST", "DELETE"]],
-  [/^\/console\/versions$/, ["GET", "HEAD"]],
-];
+const READ = ["GET", "HEAD"] as const;
+/** The paths that are read: those of the page, and of what it asks for. */
+const READ_PATH = new RegExp(
+  `^/(?:login|account/robot|(?:${SECTIONS.join("|")})(?:/.*)?|console/(?:versions|(?:assets|logins)/[^/]+))?$`,
+);
 
 /** Whether to answer an unknown path with the HTML page: only browsers accept HTML, and /v1 always answers JSON. */
 export function isForPage(method: string, path: string, accept: string | undefined): boolean {
-  const isRead = method === "GET" || method === "HEAD";
-  return isRead && !/^\/(?:v1(?:\/|$)|console\/.)/.test(path) && (accept ?? "").toLowerCase().includes("text/html");
+  return (
+    (method === "GET" || method === "HEAD") &&
+    !/^\/(?:v1(?:\/|$)|console\/.)/.test(path) &&
+    (accept ?? "").toLowerCase().includes("text/html")
+  );
 }
 
 /** The methods that a path of the console allows; empty for other paths. */
 export function consoleMethodsAt(path: string): readonly string[] {
-  return METHODS.find(([pattern]) => pattern.test(path))?.[1] ?? [];
+  if (path === SESSION_PATH) return ["POST", "DELETE"];
+  return READ_PATH.test(path) ? READ : [];
 }

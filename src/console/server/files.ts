@@ -12,7 +12,7 @@ const YEAR_S = 31_536_000;
 /** Far above what the build writes. */
 const FILE_BYTES_MAXIMUM = 4 * 1024 * 1024;
 
-/** The build puts a hash of the content into each name, and a compressed form beside each file. */
+/** The build puts a hash of the content into each name, and compresses each file: every browser takes gzip. */
 const ASSET = /^[a-z]+-\w+\.(css|js|svg)$/;
 const CONTENT_TYPES: Readonly<Record<string, string>> = {
   css: "text/css; charset=utf-8",
@@ -47,20 +47,17 @@ export function createConsoleFiles(
   function mount(app: FastifyInstance): void {
     for (const path of PAGE_PATHS) app.get(path, (request, reply) => sendPage(request, reply, 200));
 
-    app.get(ASSET_PATH, async ({ params, headers }, reply) => {
+    app.get(ASSET_PATH, async ({ params }, reply) => {
       const name = isObject(params) ? String(params["name"] ?? "") : "";
       const contentType = CONTENT_TYPES[ASSET.exec(name)?.[1] ?? ""];
-      const isCompressed = acceptsGzip(headers["accept-encoding"]);
-      const path = join("assets", isCompressed ? `${name}.gz` : name);
-      const bytes = contentType === undefined ? null : await read(path);
+      const bytes = contentType === undefined ? null : await read(join("assets", `${name}.gz`));
       if (bytes === null) return send(reply, refuse("NotFound", "Not Found"));
-      if (isCompressed) reply.header("content-encoding", "gzip");
       return reply
         .headers({
           "cache-control": `public, max-age=${YEAR_S}, immutable`,
+          "content-encoding": "gzip",
           "content-type": contentType,
           "cross-origin-resource-policy": "same-origin",
-          vary: "accept-encoding",
           "x-content-type-options": "nosniff",
         })
         .send(bytes);
@@ -77,8 +74,7 @@ export function createConsoleFiles(
   async function read(path: string): Promise<Uint8Array | null> {
     try {
       const bytes = await readBounded(files, join(folder, path), FILE_BYTES_MAXIMUM);
-      if (bytes === "too-large") throw new Error(`${path} is larger than ${FILE_BYTES_MAXIMUM} bytes`);
-      return bytes;
+      return bytes === "too-large" ? null : bytes;
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       if (errorCode(error) !== "ENOENT" && reason !== loggedReason) log.warn("console_unreadable", { reason });
@@ -88,12 +84,6 @@ export function createConsoleFiles(
   }
 
   return { mount, sendMissing: (request, reply) => sendPage(request, reply, 404) };
-}
-
-/** Whether a client takes gzip, by its `Accept-Encoding` (RFC 9110, 12.5.3); `gzip;q=0` says that it does not. */
-export function acceptsGzip(acceptEncoding: string | undefined): boolean {
-  const codings = (acceptEncoding ?? "").toLowerCase().split(",");
-  return codings.some((coding) => /^\s*gzip\s*(?:;\s*q\s*=(?!\s*0(?:\.0*)?\s*$)|$)/.test(coding));
 }
 
 /** The page loads scripts and data from this service only. */
@@ -126,13 +116,8 @@ export function pageHeaders({
   protocol,
   host,
 }: Pick<FastifyRequest, "protocol" | "host">): Readonly<Record<string, string>> {
-  return isDedicated(protocol, host) ? { ...HEADERS, "strict-transport-security": `max-age=${YEAR_S}` } : HEADERS;
-}
-
-/**
- * A browser applies Strict-Transport-Security to every port of a host (RFC 6797, 8.3). On the default port the host is assumed to be
- * ours; on another port it would break other services on the same host that have no TLS.
- */
-function isDedicated(protocol: string, host: string): boolean {
-  return protocol === "https" && !/:\d+$/.test(host);
+  // A browser applies Strict-Transport-Security to every port of a host (RFC 6797, 8.3). On the default port the host is assumed to be
+  // ours; on another port it would break other services on the same host that have no TLS.
+  const isDedicated = protocol === "https" && !/:\d+$/.test(host);
+  return isDedicated ? { ...HEADERS, "strict-transport-security": `max-age=${YEAR_S}` } : HEADERS;
 }

@@ -6,13 +6,11 @@ import {
   currentOn,
   DEPLOYMENTS,
   deploymentName,
-  failingEndpoint,
   failureOf,
   isCurrent,
   replacementConsequence,
   retirementConsequences,
 } from "../../views/deployments.ts";
-import { ENDPOINT_COLUMNS } from "../../views/models.ts";
 import { isWanted, toneOf } from "../../views/view.ts";
 import { flagPlaces } from "../body.ts";
 import { makeChange } from "../change.ts";
@@ -22,9 +20,9 @@ import { find, type Resource } from "../find.ts";
 import { CHANGE, choice, type Given, LIST, onOff, text, texts, waiting } from "../flags.ts";
 import { itemsIn, keepListed } from "../lists/listed.ts";
 import { showFacts, showList } from "../lists/show-list.ts";
-import { factTexts, showColumns, tableOf, toned } from "../lists/shown.ts";
+import { factTexts, tableOf, toned } from "../lists/shown.ts";
 import { refuseUsage } from "../refuse.ts";
-import { type Answer, listIfOffered, type Service } from "../service.ts";
+import type { Answer, Service } from "../service.ts";
 import { type Ended, type Look, type Waited, waitUntilEnded } from "../wait.ts";
 
 const LISTED = {
@@ -37,7 +35,7 @@ const LISTED = {
 };
 
 const DEPLOY = {
-  robot: texts("<robot>", "robot, by name or id", { names: "robots", place: "robot" }),
+  robot: texts("<robot>", "robot, by name or id", { required: true, names: "robots", place: "robot" }),
   ...waiting("wait until it is ready: exit 0, or 6 if it needs attention, 7 if another replaces it, 1 after --timeout"),
   ...CHANGE,
 };
@@ -61,7 +59,11 @@ export const deploymentCommands: readonly OperatorRow[] = [
     async run(service, flags) {
       const isPastWanted = flags.all === true || flags.status === "retired";
       const result = await (isPastWanted ? listDeployments(service) : listCurrentDeployments(service));
-      const view = { ...tableOf(DEPLOYMENTS, SHOWN, service.terminal), empty: emptyText(flags) };
+      const empty =
+        isPastWanted || flags.status !== undefined
+          ? "No deployment matches."
+          : "Nothing that matches is deployed; --all shows retired deployments.";
+      const view = { ...tableOf(DEPLOYMENTS, SHOWN), empty };
       if (result.kind !== "ok") return showList(service, result, view);
       const isShown = (each: DeploymentView) =>
         (isPastWanted || isCurrent(each)) && isAsked(each, flags, service.now().ms);
@@ -79,7 +81,10 @@ export const deploymentCommands: readonly OperatorRow[] = [
       if (typeof id === "number") return id;
       const result = await fetchDeployment(service, id);
       if (result.kind !== "ok") return service.failed(result);
-      return showDeployment(service, result.value);
+      const { value, document } = result.value;
+      return service.answer(document, () =>
+        showFacts(service.terminal, factTexts(DEPLOYMENTS.factsOf(value), service.now(), service.terminal)),
+      );
     },
   }),
   command({
@@ -138,11 +143,9 @@ function retire(service: Service, id: string, name: string): Promise<ExitCode> {
 /** The service retires the robot's previous deployment in the same transaction. */
 async function deploy(service: Service, flags: Given<typeof DEPLOY>, model: string): Promise<ExitCode> {
   const { terminal } = service;
-  const [robot, ...more] = flags.robot ?? [];
-  if (robot === undefined) return refuseUsage("no robot is given", "give --robot NAME", terminal);
-  if (more.length > 0) {
+  const [robot = "", ...more] = flags.robot ?? [];
+  if (more.length > 0)
     return refuseUsage("a deployment is for one robot", "run deploy once per robot, or create a fleet", terminal);
-  }
   const body = { model, robot };
   return makeChange(service, {
     row: operations.createDeployment,
@@ -213,26 +216,6 @@ function isAsked(deployment: DeploymentView, { robot, model, region, status }: G
     (model === undefined || model === slug || model === checkpointId) &&
     isWanted(DEPLOYMENTS, deployment, { region, status }, nowMs)
   );
-}
-
-function emptyText({ robot, model, region, status, all }: Given<typeof LISTED>): string {
-  const isFiltered = [robot, model, region, status].some((flag) => flag !== undefined);
-  if (all === true || status !== undefined) return isFiltered ? "No deployment matches." : "Nothing was ever deployed.";
-  return `${isFiltered ? "Nothing that matches is deployed" : "Nothing is deployed"}; --all shows retired deployments.`;
-}
-
-/** With why its endpoint fails, where it does and the service tells. */
-async function showDeployment(service: Service, { value, document }: Answer<DeploymentView>): Promise<ExitCode> {
-  const { terminal, flags } = service;
-  const isAsked = value.status === "failed" && flags.json !== true;
-  const endpoints = isAsked ? await listIfOffered(service, beyondSpec.listEndpoints, ({ items }) => items) : null;
-  const failing = endpoints?.kind === "ok" ? failingEndpoint(value, endpoints.value ?? []) : undefined;
-  return service.answer(document, () => {
-    showFacts(terminal, factTexts(DEPLOYMENTS.factsOf(value), service.now(), terminal));
-    if (failing === undefined) return;
-    terminal.print("");
-    showColumns(ENDPOINT_COLUMNS, [failing], terminal, service.now());
-  });
 }
 
 /** Fetches the deployment: at our service's path, else at the path that clients of other services poll. */

@@ -40,7 +40,7 @@ export async function waitForRobot(service: Service, name: string, fingerprint: 
 
 function laterFor(hasNoCredential: boolean, robot: string): string {
   const question = hasNoCredential ? "is the computer on, and does it still show the code?" : "see what it lacks:";
-  return `${question} robot-policy robots installation ${robot}`;
+  return `${question} robot-policy robots show ${robot}`;
 }
 
 async function fetchArrival(service: Service, robot: string, fingerprint: string | null): Promise<CallResult<Arrival>> {

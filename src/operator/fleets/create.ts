@@ -2,23 +2,12 @@ import * as z from "zod";
 
 import { beyondSpec, operations } from "../../api/api.ts";
 import type { FleetPreviewed } from "../../api/fleet-details.ts";
-import {
-  OPERATING_WINDOWS_COUNT,
-  PEAK_ACTIVE_ROBOTS,
-  READINESS_MODES,
-  SELECTION_ROBOTS_COUNT,
-} from "../../api/fleets.ts";
-import { integer, list, OF_MAPPING, refuse } from "../../documents/schemas.ts";
-import { defined } from "../../platform/defined.ts";
+import { PEAK_ACTIVE_ROBOTS, READINESS_MODES, SELECTION_ROBOTS_COUNT } from "../../api/fleets.ts";
 import type { ExitCode, Terminal } from "../../platform/terminal.ts";
-import { shellWord } from "../../platform/text/shell-word.ts";
 import { FIT_STATES, fitGroups, fitText } from "../../views/fleets.ts";
-import { bodyOf, type Places, placesIn } from "../body.ts";
+import { bodyOf, flagPlaces, type Places } from "../body.ts";
 import { makeChange } from "../change.ts";
-import type { Sent } from "../failure.ts";
-import { isMoment, labelMapping, moment, readWritten, words } from "../files/given-file.ts";
 import { choice, DRY_RUN, formedTexts, type Given, SELECTOR, text, texts, waiting, wholeNumber } from "../flags.ts";
-import { refuseIncomplete } from "../refuse.ts";
 import type { Service } from "../service.ts";
 import { toned } from "../lists/shown.ts";
 import { type Now, withRelativeTimes } from "../times.ts";
@@ -29,9 +18,12 @@ import { WAIT_SUMMARY, waitForFleet } from "./wait.ts";
 const PEAK = { ...PEAK_ACTIVE_ROBOTS, maximum: SELECTION_ROBOTS_COUNT.maximum };
 
 export const CREATE = {
-  from: text("<file>", "YAML file with these values, or - for stdin; flags take precedence"),
-  name: text("<name>", "name of the fleet", { place: "name" }),
-  model: text("<model>", "model by its slug, or checkpoint by its id", { names: "models", place: "subject" }),
+  name: text("<name>", "name of the fleet", { required: true, place: "name" }),
+  model: text("<model>", "model by its slug, or checkpoint by its id", {
+    required: true,
+    names: "models",
+    place: "subject",
+  }),
   robot: texts("<robot>", "member, by name or id; repeatable", {
     names: "robots",
     excludes: ["--site", "--region", "--type", "--label"],
@@ -52,113 +44,47 @@ export const CREATE = {
   ...DRY_RUN,
 };
 
+/** A date and time with its UTC offset, so that it does not depend on the reader's time zone. */
+const moment = z.iso.datetime({ offset: true });
+
 function readWindow(written: string) {
+  const isMoment = (text: string) => moment.safeParse(text).success;
   const [starts_at = "", ends_at = "", ...more] = written.split("/");
   if (more.length === 0 && isMoment(starts_at) && isMoment(ends_at)) return { value: { starts_at, ends_at } };
   return { isNo: "is not START/END", fix: "write it as 2030-01-31T08:00:00+01:00/2030-01-31T17:00:00+01:00" };
 }
 
-/** Creates a fleet from flags, from a file, or from both: a flag replaces the file's member. */
+/** Shows the future members, then creates the fleet. */
 export async function createFleet(service: Service, flags: Given<typeof CREATE>): Promise<ExitCode> {
-  const { terminal, context } = service;
-  const rules = { subject: "fleet", schema: FLEET_FILE, declared: CREATE, json: service.flags.json === true } as const;
-  const file = flags.from === undefined ? null : await readWritten(flags.from, rules, context);
-  if (file?.kind === "unusable") return file.exitCode;
-  const given = bodyOf(CREATE, flags);
-  const written = file?.value ?? {};
-  const windows = flags.window ?? written.operating_windows ?? [];
-  // All named robots may be active at once.
-  const peak = flags.peak ?? written.peak_active_robots ?? (flags.robot ?? written.selection?.robots)?.length;
-  const usualMode = windows.length === 0 ? "always_ready" : "scheduled";
-  const body: Readonly<Record<string, unknown>> = {
-    ...written,
-    ...given,
-    ...defined({ peak_active_robots: peak }),
-    readiness_mode: flags.mode ?? written.readiness_mode ?? usualMode,
-  };
-  const members = [
-    ["name", "--name", body["name"]],
-    ["subject", "--model", body["subject"]],
-    ["selection", "--robot, or --site, --region, --type, --label", body["selection"]],
-    ["peak_active_robots", "--peak", body["peak_active_robots"]],
-  ] as const;
-  if (members.some(([, , value]) => value === undefined))
-    return refuseIncomplete("fleet", flags.from, members, terminal);
-  const places = placesIn(CREATE, given, file?.places ?? null);
-  const describe = describeUnmatched(flags);
+  const { terminal } = service;
+  const body = bodyOf(CREATE, {
+    ...flags,
+    // All named robots may be active at once.
+    peak: flags.peak ?? flags.robot?.length,
+    mode: flags.mode ?? (flags.window === undefined ? "always_ready" : "scheduled"),
+  });
+  const places = flagPlaces(CREATE, { selection: SELECTING, "selection.selector": SELECTING });
   if (flags.dryRun !== true && service.flags.json !== true) {
-    const refused = await preview(service, body, places, describe);
+    const refused = await preview(service, body, places);
     if (refused !== null) return refused;
   }
   return makeChange(service, {
     row: operations.createFleet,
     input: { body },
     places,
-    describe,
     begun: ({ name, id }) => terminal.note(`The fleet ${name} is created (${id}).`),
     wait: (created) => waitForFleet(service, created),
     show: (fleet) => showFleet(fleet, null, terminal, service.now()),
   });
 }
 
-const WINDOWS = { minimum: 0, maximum: OPERATING_WINDOWS_COUNT.maximum };
-
-const selector = z
-  .object({
-    site: words.optional(),
-    region: words.optional(),
-    robot_type_id: words.optional(),
-    labels: labelMapping.optional(),
-  })
-  .transform((written) => defined(written));
-
-const selection = z
-  .object({
-    robots: list(SELECTION_ROBOTS_COUNT, words).optional(),
-    selector: selector.optional(),
-    membership: z.enum(["snapshot"]).optional(),
-  })
-  .superRefine(({ robots, selector }, ctx) => {
-    if ((robots === undefined) !== (selector === undefined)) return;
-    refuse(ctx, { id: "selection", message: "exactly one of robots and selector is required" });
-  }, OF_MAPPING)
-  .transform((written) => defined(written));
-
-/** A fleet file, whose keys are the members of the request; flags may say what it leaves out. */
-const FLEET_FILE = z
-  .object({
-    name: words.optional(),
-    subject: words.optional(),
-    selection: selection.optional(),
-    peak_active_robots: integer(PEAK).optional(),
-    readiness_mode: z.enum(READINESS_MODES).optional(),
-    operating_windows: list(WINDOWS, z.object({ starts_at: moment, ends_at: moment })).optional(),
-  })
-  .transform((written) => defined(written));
-
-/** Reports a selector without a match as the flags that were typed, not as JSON. */
-function describeUnmatched(flags: Given<typeof CREATE>): NonNullable<Sent["describe"]> {
-  return ({ loc, msg, type }) => {
-    const typed = selectorInFlags(flags);
-    if (typed === "" || loc.at(-1) !== "selector" || !/no robot matches/i.test(msg)) return null;
-    const fix = "leave one out, or list sites and labels: robot-policy robots list";
-    return { code: type, what: `no robot matches ${typed}`, fix };
-  };
-}
-
-/** The flags of the selector, quoted for a shell. */
-function selectorInFlags({ site, region, type, label }: Given<typeof SELECTOR>): string {
-  const labels = Object.entries(label ?? {}).map(([name, value]) => ["--label", `${name}=${value}`] as const);
-  const flags = [["--site", site], ["--region", region], ["--type", type], ...labels] as const;
-  return flags.flatMap(([flag, value]) => (value === undefined ? [] : [`${flag} ${shellWord(value)}`])).join(" ");
-}
+const SELECTING = "--robot, or --site, --region, --type, --label";
 
 /** Shows the future members. @returns an exit code where the service would refuse them; null also where the service has no preview. */
 async function preview(
   service: Service,
   { selection, subject }: Readonly<Record<string, unknown>>,
   places: Places,
-  describe: NonNullable<Sent["describe"]>,
 ): Promise<ExitCode | null> {
   const body = Object.assign({}, selection, { subject });
   const result = await service.call(beyondSpec.previewFleet, { body });
@@ -169,7 +95,6 @@ async function preview(
   if (result.kind !== "refused" || result.status !== 422) return null;
   return service.failed(result, {
     body,
-    describe,
     places: (loc) => places(loc[1] === "subject" ? loc : ["body", "selection", ...loc.slice(1)]),
   });
 }

@@ -20,7 +20,7 @@ import { isWanted } from "../../views/view.ts";
 import { flagPlaces } from "../body.ts";
 import { makeChange } from "../change.ts";
 import { command, type OperatorRow } from "../command.ts";
-import { find, type Resource } from "../find.ts";
+import { type Resource, withFound } from "../find.ts";
 import { CHANGE, choice, type Given, LIST, text, waiting } from "../flags.ts";
 import { keepListed, mapListed } from "../lists/listed.ts";
 import { showList } from "../lists/show-list.ts";
@@ -63,7 +63,8 @@ export const fleetCommands: readonly OperatorRow[] = [
     argument: "FLEET",
     flags: {},
     examples: ["robot-policy fleets show packing"],
-    run: (service, _flags, name) => showOne(service, name),
+    run: (service, _flags, name) =>
+      withFound(service, FLEET, name, (fleet, document) => showOne(service, fleet, document)),
   }),
   command({
     name: "fleets create",
@@ -72,7 +73,6 @@ export const fleetCommands: readonly OperatorRow[] = [
     examples: [
       "robot-policy fleets create --name packing --model pi0.5 --robot arm-1 --robot arm-2 --wait",
       "robot-policy fleets create --name night --model pi0.5 --site plant-1 --peak 4 --window 2030-01-31T20:00:00Z/2030-02-01T04:00:00Z",
-      "robot-policy fleets create --from fleet.yaml --dry-run",
     ],
     run: createFleet,
   }),
@@ -82,7 +82,8 @@ export const fleetCommands: readonly OperatorRow[] = [
     argument: "FLEET MODEL",
     flags: { ...waiting(WAIT_SUMMARY), ...CHANGE },
     examples: ["robot-policy fleets update-model packing pi1 --wait --timeout 1h"],
-    run: (service, _flags, name, model) => withFleet(service, name, (fleet) => updateModel(service, fleet, model)),
+    run: (service, _flags, name, model) =>
+      withFound(service, FLEET, name, (fleet) => updateModel(service, fleet, model)),
   }),
   command({
     name: "fleets rollback",
@@ -90,7 +91,7 @@ export const fleetCommands: readonly OperatorRow[] = [
     argument: "FLEET",
     flags: { ...waiting(WAIT_SUMMARY), ...CHANGE },
     examples: ["robot-policy fleets rollback packing --wait"],
-    run: (service, _flags, name) => withFleet(service, name, (fleet) => rollBack(service, fleet)),
+    run: (service, _flags, name) => withFound(service, FLEET, name, (fleet) => rollBack(service, fleet)),
   }),
   command({
     name: "fleets reconcile",
@@ -98,7 +99,7 @@ export const fleetCommands: readonly OperatorRow[] = [
     argument: "FLEET",
     flags: CHANGE,
     examples: ["robot-policy fleets reconcile packing"],
-    run: (service, _flags, name) => withFleet(service, name, (fleet) => reconcile(service, fleet)),
+    run: (service, _flags, name) => withFound(service, FLEET, name, (fleet) => reconcile(service, fleet)),
   }),
   command({
     name: "fleets remove",
@@ -107,7 +108,7 @@ export const fleetCommands: readonly OperatorRow[] = [
     argument: "FLEET",
     flags: CHANGE,
     examples: ["robot-policy fleets remove packing"],
-    run: (service, _flags, name) => withFleet(service, name, (fleet) => remove(service, fleet)),
+    run: (service, _flags, name) => withFound(service, FLEET, name, (fleet) => remove(service, fleet)),
   }),
 ];
 
@@ -122,21 +123,12 @@ const FLEET: Resource<FleetView> = {
   namesOf: ({ name }) => [name],
 };
 
-async function withFleet(
-  service: Service,
-  name: string,
-  act: (fleet: FleetView) => Promise<ExitCode>,
-): Promise<ExitCode> {
-  const found = await find(service, FLEET, name);
-  return typeof found === "number" ? found : act(found.value);
-}
-
 /** Every fleet, why it is not ready, and what to do. */
 async function listFleets(service: Service, flags: Given<typeof LISTED>): Promise<ExitCode> {
   const { terminal } = service;
   const { status, model, sort } = flags;
   const isFiltered = status !== undefined || model !== undefined;
-  const table = tableOf(isFiltered ? { ...FLEETS, empty: "No fleet matches" } : FLEETS, undefined, terminal);
+  const table = tableOf(isFiltered ? { ...FLEETS, empty: "No fleet matches" } : FLEETS);
   const view = {
     ...table,
     below: { column: "action", show: (rows: readonly FleetRow[], now: Now) => showNeeds(rows, terminal, now) },
@@ -156,11 +148,8 @@ async function listFleets(service: Service, flags: Given<typeof LISTED>): Promis
 }
 
 /** One fleet, and why it is ready or not. `--json` prints the service's answer with `details` added. */
-async function showOne(service: Service, name: string): Promise<ExitCode> {
+async function showOne(service: Service, fleet: FleetView, document: unknown): Promise<ExitCode> {
   const { terminal } = service;
-  const found = await find(service, FLEET, name);
-  if (typeof found === "number") return found;
-  const { value: fleet, document } = found;
   const details = await callIfOffered(service, beyondSpec.getFleetDetails, { parameters: { fleet_id: fleet.id } });
   if (typeof details === "number") return details;
   return service.answer(Object.assign({}, document, { details: details?.document ?? null }), () => {

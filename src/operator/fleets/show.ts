@@ -1,7 +1,6 @@
 import type { FleetDetails } from "../../api/fleet-details.ts";
 import type { FleetView } from "../../api/fleets.ts";
 import type { Terminal } from "../../platform/terminal.ts";
-import { chosenDuration } from "../../platform/text/relative-time.ts";
 import {
   FLEETS,
   fleetRow,
@@ -13,10 +12,9 @@ import {
   robotCounts,
   windowState,
 } from "../../views/fleets.ts";
-import { ENDPOINT_COLUMNS } from "../../views/models.ts";
 import { counted, countsText, toneOf } from "../../views/view.ts";
-import { compareNames, showFacts } from "../lists/show-list.ts";
-import { factTexts, showColumns, toned } from "../lists/shown.ts";
+import { showFacts } from "../lists/show-list.ts";
+import { compareNames, factTexts, showColumns, toned } from "../lists/shown.ts";
 import { minuteText, type Now, timeUntil, withRelativeTimes } from "../times.ts";
 
 /** Display limits; the rest is counted. */
@@ -31,32 +29,16 @@ export function showFleet(fleet: FleetView, details: FleetDetails | null, termin
     terminal.sentence(withRelativeTimes(reason, now), `${terminal.style("bad", "!")} `, "  ");
     if (action !== "") terminal.sentence(action, "  → ", "    ");
   }
-  terminal.print(`${countsBar(fleet.robots, terminal)}  ${countsText(robotCounts(row))}`);
+  terminal.print(countsText(robotCounts(row)));
   terminal.print("");
   showFacts(terminal, factTexts(FLEETS.factsOf(row), now));
   if (details === null) return;
   const { members, operating_windows: windows, generations } = details;
   showMembers(members, terminal, now);
-  showFleetEndpoints(details, terminal, now);
   showWindows(windows, terminal, now);
   terminal.print("");
   showColumns(GENERATION_COLUMNS, generations.slice(0, SHOWN.generations), terminal, now);
   if (generations.length > SHOWN.generations) terminal.print(`and ${generations.length - SHOWN.generations} earlier`);
-}
-
-const BAR_CELLS = 20;
-
-/** `█` for active and ready robots, `▒` for waiting ones, `░` for blocked ones. */
-export function countsBar({ registered, active, ready, blocked }: FleetView["robots"], terminal: Terminal): string {
-  if (registered === 0) return "";
-  const cells = (count: number) => Math.round((Math.min(count, registered) / registered) * BAR_CELLS);
-  const good = cells(active + ready);
-  const able = Math.max(good, cells(registered - blocked));
-  return (
-    terminal.style("good", "█".repeat(good)) +
-    terminal.style("dim", "▒".repeat(able - good)) +
-    terminal.style("bad", "░".repeat(BAR_CELLS - able))
-  );
 }
 
 function showMembers(members: FleetDetails["members"], terminal: Terminal, now: Now): void {
@@ -70,27 +52,15 @@ function showMembers(members: FleetDetails["members"], terminal: Terminal, now: 
   }
 }
 
-function showFleetEndpoints({ endpoints, generations }: FleetDetails, terminal: Terminal, now: Now): void {
-  if (endpoints.length === 0) return;
-  const subjects = new Map(generations.map(({ generation_id: id, subject }) => [id, subject]));
-  const shown = endpoints.map((each) => ({ ...each, of: subjects.get(each.generation_id) ?? each.generation_id }));
-  terminal.print("");
-  showColumns(ENDPOINT_COLUMNS, shown, terminal, now);
-}
-
 function showWindows(windows: FleetDetails["operating_windows"], terminal: Terminal, now: Now): void {
   if (windows.length === 0) return;
-  const open = windows.filter((window) => windowState(window, now.ms) !== "past");
-  const past = windows.length - open.length;
-  terminal.heading("operating windows", past === 0 ? "" : `, ${past} past`);
-  for (const window of open.slice(0, SHOWN.windows)) {
+  const ahead = windows.filter((window) => windowState(window, now.ms) !== "past");
+  terminal.heading("operating windows", `, ${ahead.length} of ${windows.length} not past`);
+  for (const window of ahead.slice(0, SHOWN.windows)) {
     const { starts_at: startsAt, ends_at: endsAt } = window;
-    const isOpen = windowState(window, now.ms) === "open now";
-    const when = isOpen ? `open now, closes ${timeUntil(endsAt, now)}` : timeUntil(startsAt, now);
-    const length = chosenDuration(Date.parse(endsAt) - Date.parse(startsAt));
-    terminal.print(`  ${minuteText(startsAt)} to ${minuteText(endsAt)}  ${length}, ${when}`);
+    const when = windowState(window, now.ms) === "open now" ? "open now" : timeUntil(startsAt, now);
+    terminal.print(`  ${minuteText(startsAt)} to ${minuteText(endsAt)}, ${when}`);
   }
-  if (open.length > SHOWN.windows) terminal.print(`  and ${open.length - SHOWN.windows} more`);
 }
 
 /** Below a table that is too narrow for the action column: each action once, with its fleets. */

@@ -9,7 +9,6 @@ import { isUnknownOperation } from "../failure.ts";
 import { toned } from "../lists/shown.ts";
 import type { Answer, Service } from "../service.ts";
 import { type Ended, type Look, type Waited, waitUntilEnded } from "../wait.ts";
-import { countsBar } from "./show.ts";
 
 /** Of `--wait`. */
 export const WAIT_SUMMARY =
@@ -21,13 +20,14 @@ export function waitForFleet(service: Service, first: Answer<FleetView>): Promis
   const { id, update } = first.value;
   const later = `it continues without this command: robot-policy fleets show ${id}; --timeout waits longer`;
   const look = ({ value }: Answer<FleetView>): Look => {
-    const { name, status, robots, blocker, update: now } = value;
+    const { name, status, blocker, update: now } = value;
     const counts = countsText(robotCounts(fleetRow(value, null)));
     const updating = now ? `update to ${now.subject}: ${now.status}` : "";
     const parts = [counts, updating, estimateText(value), blocker ?? now?.blocker ?? ""];
     const details = parts.filter((text) => text !== "").join("; ");
+    const shown = toned(status, toneOf(status), terminal);
     return {
-      lines: [`${name}  ${toned(status, toneOf(status), terminal)}  ${countsBar(robots, terminal)}`, `  ${details}`],
+      lines: [`${name} is ${shown}: ${details}`],
       summary: `${name} is ${status}: ${details}`,
       ended: endOf(value, update?.generation_id ?? null),
     };

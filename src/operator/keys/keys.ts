@@ -38,13 +38,11 @@ import {
 import { itemsIn, mapListed } from "../lists/listed.ts";
 import { showList } from "../lists/show-list.ts";
 import { tableOf } from "../lists/shown.ts";
-import { chooseService } from "../logins/choose-service.ts";
-import { openService } from "../operator.ts";
 import { refuse, refuseUsage } from "../refuse.ts";
-import { warnOfRegion } from "../robots/registration-checks.ts";
+import { warnOfRegion } from "../robots/registration.ts";
 import type { Service } from "../service.ts";
 import { type Now, readTimeFlag, timeAgo, timeUntil } from "../times.ts";
-import { handOver, keyFileProblem, unconfirmedFlags } from "./new-key.ts";
+import { issueKey, unconfirmedFlags } from "./new-key.ts";
 
 const OUT = { out: text("<file>", "write the key to this new file, which only you can read, and do not print it") };
 
@@ -169,29 +167,24 @@ async function createKey(service: Service, flags: Given<typeof CREATE>, label: s
     ...(scopes === undefined ? {} : { scopes }),
   };
   if (flags.dryRun === true) return service.showRequest(operations.createApiKey, { body });
-  // Before the key is created: a key that cannot be written would be lost.
-  const obstacle = await keyFileProblem(out, context.machine.files);
-  if (obstacle !== null) return refuse(obstacle, EXIT.failed, terminal);
   if (flags.region !== undefined) await warnOfRegion(service, flags.region, terminal);
-  // The document leaves the members of the answer open: whatever it holds must not be lost.
-  const result = await service.call({ ...operations.createApiKey, response: z.unknown() }, { body });
-  const document = result.kind === "ok" ? result.value.document : documentOfFailure(result);
-  if (result.kind !== "ok" && document === undefined) {
-    return service.failed(result, { body, places: flagPlaces(CREATE, { label: "LABEL", enrollment: "--enroll" }) });
-  }
-  const exitCode = await handOver(
-    { label, document, schema: operations.createApiKey.response, out, isRevocable: true },
-    service,
-  );
+  const issued = await issueKey(service, {
+    row: operations.createApiKey,
+    input: { body },
+    places: flagPlaces(CREATE, { label: "LABEL", enrollment: "--enroll" }),
+    label,
+    out,
+  });
+  if (typeof issued === "number") return issued;
   if (given === undefined && usual !== null) {
     terminal.note(`It expires ${timeUntil(usual, service.now())}; --expires sets another time, --no-expiry none.`);
   }
-  const unconfirmed = unconfirmedFlags({ scopes, expires_at: expiresAt, uses }, document);
+  const unconfirmed = unconfirmedFlags({ scopes, expires_at: expiresAt, uses }, issued.document);
   if (unconfirmed !== "") {
     terminal.warning(`the answer does not confirm ${unconfirmed}.`);
     terminal.note("  What the key may do, and until when: robot-policy keys list.");
   }
-  return exitCode;
+  return issued.exitCode;
 }
 
 /** An id of our own service. */
@@ -211,8 +204,8 @@ function keyResource(nowMs: number): Resource<ApiKeyView> {
 
 /** Replaces a key by a new one, which is printed once, or written to a new file without printing it. */
 async function rotateKey(service: Service, flags: Given<typeof ROTATE>, name: string): Promise<ExitCode> {
-  const { terminal, context } = service;
-  const { out, overlap: overlapMs = ROTATION_OVERLAP_S.usual * 1000 } = flags;
+  const { terminal } = service;
+  const { overlap: overlapMs = ROTATION_OVERLAP_S.usual * 1000 } = flags;
   const result = await listKeys(service);
   // A service whose keys have other members than ours has no such operation, either.
   if (result.kind !== "ok" && documentOfFailure(result) !== undefined)
@@ -222,28 +215,26 @@ async function rotateKey(service: Service, flags: Given<typeof ROTATE>, name: st
   const key = found.value;
   const input = { parameters: { key_id: key.id }, body: { overlap_s: overlapMs / 1000 } };
   if (flags.dryRun === true) return service.showRequest(beyondSpec.rotateApiKey, input);
-  const obstacle = await keyFileProblem(out, context.machine.files);
-  if (obstacle !== null) return refuse(obstacle, EXIT.failed, terminal);
   const prompt = confirmationPrompt(service);
   if (prompt !== null) {
     terminal.note(`This replaces the key ${describe(key, service.now())}. ${ROTATED}`);
     const refused = await refusedBy(prompt, "Replace it?", terminal);
     if (refused !== null) return refused;
   }
-  const rotated = await service.call(beyondSpec.rotateApiKey, input);
-  const document = rotated.kind === "ok" ? rotated.value.document : documentOfFailure(rotated);
-  if (rotated.kind !== "ok" && document === undefined) {
-    return service.failed(rotated, { body: input.body, places: flagPlaces({}, { overlap_s: "--overlap" }) });
-  }
-  const exitCode = await handOver(
-    { label: labelOf(key), document, schema: beyondSpec.rotateApiKey.response, out, isRevocable: false },
-    service,
-  );
-  if (rotated.kind === "ok") {
-    const until = timeUntil(rotated.value.value.former_expires_at, service.now());
+  const issued = await issueKey(service, {
+    row: beyondSpec.rotateApiKey,
+    input,
+    places: flagPlaces({}, { overlap_s: "--overlap" }),
+    label: labelOf(key),
+    out: flags.out,
+  });
+  if (typeof issued === "number") return issued;
+  const rotated = beyondSpec.rotateApiKey.response.safeParse(issued.document);
+  if (rotated.success) {
+    const until = timeUntil(rotated.data.former_expires_at, service.now());
     terminal.note(overlapMs === 0 ? "The former key has ended." : `The former key ends ${until}: replace it before.`);
   }
-  return exitCode;
+  return issued.exitCode;
 }
 
 /** `cell 4 (sk_rps_…a1B2), last used 3 min ago`. */
@@ -301,12 +292,13 @@ async function refusedRevocation(
   service: Service,
 ): Promise<ExitCode | null> {
   const { terminal } = service;
-  const ownUse = await ownUseOf([key, ...ending], service);
+  const isInUse = await isOwn([key, ...ending], service);
+  const use = service.chosen.credential.name;
   const prompt = confirmationPrompt(service);
   const label = key.label ?? key.id;
   if (prompt === null) {
-    if (ownUse !== null) {
-      const what = `you use the key ${label} yourself: ${ownUse}`;
+    if (isInUse) {
+      const what = `you use the key ${label} yourself: ${use}`;
       const fix = `replace it instead: robot-policy keys rotate ${key.id} --out FILE; or lock yourself out with --yes`;
       return refuse({ code: "own-key", what, fix }, EXIT.usage, terminal);
     }
@@ -317,43 +309,18 @@ async function refusedRevocation(
   }
   terminal.note(`This revokes the key ${describe(key, service.now())}.`);
   for (const consequence of revocationEnds(key, ending)) terminal.note(consequence);
-  if (ownUse !== null) {
-    terminal.note(`${terminal.style("warn", "You use it yourself")}: ${ownUse}. You need another one afterwards.`);
+  if (isInUse) {
+    terminal.note(`${terminal.style("warn", "You use it yourself")}: ${use}. You need another one afterwards.`);
   }
   return refusedBy(prompt, "Revoke it?", terminal);
 }
 
 /**
- * Whether revoking these keys locks the operator out: checks the credential of this command, and that of the context with the service's
- * address. Each may be one of the keys, or a login that was approved with one.
- *
- * @returns the credential for a sentence, such as `the login of context lab`; null where neither depends on these keys.
+ * Whether revoking these keys locks the operator out: the service is used with one of them, or with a login that was approved with one. Where
+ * the service does not say which credential a request has, that stays unknown.
  */
-async function ownUseOf(keys: readonly ApiKeyView[], service: Service): Promise<string | null> {
-  const { chosen, context, flags } = service;
-  if (await isUsedForRequests(keys, service)) return chosen.credential.name;
-  if (chosen.context === null) return null;
-  // This command may use another credential than the context, for example from the environment.
-  const own = await chooseService({ context: chosen.context.name }, context);
-  if ("code" in own || own.credential.source === chosen.credential.source) return null;
-  await using second = await openService(own, flags, context, service.summary);
-  return (await isUsedForRequests(keys, second)) ? own.credential.name : null;
-}
-
-/** Whether the service is used with one of these keys, or with a login that was approved with one. */
-async function isUsedForRequests(keys: readonly ApiKeyView[], service: Service): Promise<boolean> {
+async function isOwn(keys: readonly ApiKeyView[], service: Service): Promise<boolean> {
   const session = await service.call(beyondSpec.getSession, {});
   const id = session.kind === "ok" ? session.value.value.credential?.api_key_id : undefined;
-  return id === undefined ? matchesShownParts(keys, service.chosen) : keys.some((key) => key.id === id);
-}
-
-/** For a service that does not identify the credential of a request: compares prefix and last characters, which a key list shows. */
-async function matchesShownParts(keys: readonly ApiKeyView[], { loadCredential }: Service["chosen"]): Promise<boolean> {
-  const loaded = await loadCredential();
-  if (loaded.kind !== "credential") return false;
-  const text = loaded.secret.reveal();
-  return keys.some(({ key_prefix: keyPrefix, key_last4: keyLast4 }) => {
-    if ((keyPrefix ?? "") === "" || (keyLast4 ?? "") === "") return false;
-    return text.startsWith(keyPrefix ?? "") && text.endsWith(keyLast4 ?? "");
-  });
+  return keys.some((key) => key.id === id);
 }

@@ -3,10 +3,12 @@ import { dirname } from "node:path";
 
 import * as z from "zod";
 
-import { operations } from "../../api/api.ts";
+import type { OperationInput, OperationOf } from "../../client/operation-client.ts";
 import { removeIfPresent } from "../../platform/files/durable-file.ts";
 import { errorCode, type Files, type WritableFile } from "../../platform/files/files.ts";
 import { EXIT, type ExitCode, type Problem, type Terminal } from "../../platform/terminal.ts";
+import type { Places } from "../body.ts";
+import { documentOfFailure } from "../failure.ts";
 import { noteFacts, otherFacts } from "../lists/show-list.ts";
 import { refuse } from "../refuse.ts";
 import type { Service } from "../service.ts";
@@ -70,88 +72,104 @@ function valuesIn(document: unknown): readonly unknown[] {
   return [document, ...Object.values(document).flatMap(valuesIn)];
 }
 
-/** Checks before the key is created that it can be written to this path. @returns null where no problem is found. */
-export async function keyFileProblem(path: string | undefined, files: Files): Promise<Problem | null> {
-  if (path === undefined) return null;
+/** A new file for a key; removed again unless the key is written to it. */
+interface KeyFile extends AsyncDisposable {
+  /** @returns null once the key is on the disk, or why it could not be written. */
+  write(key: string): Promise<Problem | null>;
+}
+
+/** Creates a file with mode 0600 for a key. */
+export async function createKeyFile(path: string, files: Files): Promise<KeyFile | Problem> {
+  let file: WritableFile;
   try {
-    await files.linkStat(path);
-    const what = `cannot write the key to ${path}: the file exists already`;
-    return { code: "key-file-exists", what, where: path, fix: "give another path, or remove it first" };
-  } catch (error) {
-    if (errorCode(error) !== "ENOENT") return unwritable(path, error);
-  }
-  try {
-    const { kind } = await files.stat(dirname(path));
-    if (kind === "directory") return null;
-    return unwritable(path, Object.assign(new Error("not a folder"), { code: "ENOTDIR" }));
+    file = await files.createExclusive(path, 0o600);
   } catch (error) {
     return unwritable(path, error);
   }
-}
-
-/** Writes a key to a new file with mode 0600. @returns null, or why it could not be written. */
-export async function writeKeyFile(path: string, key: string, files: Files): Promise<Problem | null> {
-  try {
-    const file = await files.createExclusive(path, 0o600);
-    try {
-      await writeWhole(file, key);
-      await files.syncDirectory(dirname(path));
-    } catch (error) {
-      // Remove the incomplete file: it would make the next try fail.
-      await removeIfPresent(files, path).catch(() => {});
-      throw error;
-    }
-    return null;
-  } catch (error) {
-    return unwritable(path, error);
-  }
-}
-
-async function writeWhole(file: WritableFile, key: string): Promise<void> {
-  try {
-    await file.write(new TextEncoder().encode(`${key}\n`));
-    await file.sync();
-  } finally {
-    await file.close();
-  }
+  let isWritten = false;
+  return {
+    async write(key) {
+      try {
+        await file.write(new TextEncoder().encode(`${key}\n`));
+        await file.sync();
+        await files.syncDirectory(dirname(path));
+        isWritten = true;
+        return null;
+      } catch (error) {
+        return unwritable(path, error);
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      await file.close();
+      if (!isWritten) await removeIfPresent(files, path);
+    },
+  };
 }
 
 function unwritable(path: string, error: unknown): Problem {
   const code = errorCode(error);
   if (code === undefined) throw error;
+  if (code === "EEXIST") {
+    const what = `cannot write the key to ${path}: the file exists already`;
+    return { code: "key-file-exists", what, where: path, fix: "give another path, or remove it first" };
+  }
   const fix = "give a path in an existing folder that you may write to";
   return { code: "key-file-unwritable", what: `cannot write the key to ${path} (${code})`, where: path, fix };
 }
 
-/** A key that the service has just created. */
-interface Created {
+/** A request that makes a key, and where the key goes. */
+interface Issue {
+  readonly row: OperationOf<unknown>;
+  readonly input: OperationInput;
+  readonly places: Places;
   readonly label: string;
-  /** The answer of the service. */
-  readonly document: unknown;
-  /** What is known of such an answer; the rest is shown beside the key. */
-  readonly schema: z.ZodType;
   readonly out: string | undefined;
-  /** Whether a key that cannot be written is revoked; others may depend on one that replaced another. */
-  readonly isRevocable: boolean;
 }
 
-/** Prints the key, or writes it to the file of `--out`. An answer in which it is not known is kept whole. */
-export async function handOver(
-  { label, document, schema, out, isRevocable }: Created,
+/** The answer of the service, and how its key was handed over. */
+interface Issued {
+  readonly document: unknown;
+  readonly exitCode: ExitCode;
+}
+
+/** Has the service make a key, and prints it, or writes it to the file of `--out`. @returns an exit code after reporting that there is none. */
+export async function issueKey(service: Service, issue: Issue): Promise<Issued | ExitCode> {
+  const { row, input, places, out } = issue;
+  // Before the key is created: a key that cannot be written would be lost.
+  const created = out === undefined ? null : await createKeyFile(out, service.context.machine.files);
+  if (created !== null && "code" in created) return refuse(created, EXIT.failed, service.terminal);
+  await using file = created;
+  // The document leaves the members of the answer open: whatever it holds must not be lost.
+  const result = await service.call({ ...row, response: z.unknown() }, input);
+  const document = result.kind === "ok" ? result.value.document : documentOfFailure(result);
+  if (result.kind !== "ok" && document === undefined) return service.failed(result, { body: input.body, places });
+  return { document, exitCode: await handOver(service, issue, document, file) };
+}
+
+/** Prints the key, or writes it to its file. An answer in which it is not known is kept whole. */
+async function handOver(
   service: Service,
+  { row, label, out = "" }: Issue,
+  document: unknown,
+  file: KeyFile | null,
 ): Promise<ExitCode> {
-  const { terminal, flags, context } = service;
+  const { terminal, flags } = service;
   const id = namedSchema.parse(document).id ?? null;
   const name = `The key ${label}${id === null ? "" : ` (${id})`}`;
   const key = keyIn(document, label);
   const text = key ?? JSON.stringify(document);
-  if (out !== undefined) {
-    const unwritten = await writeKeyFile(out, text, context.machine.files);
-    if (unwritten !== null) return giveUp(service, isRevocable ? id : null, unwritten, text);
+  const rest = withoutKey(document, key ?? "");
+  if (file !== null) {
+    const unwritten = await file.write(text);
+    if (unwritten !== null) {
+      // It is stored nowhere else.
+      terminal.print(text);
+      const fix = `${unwritten.fix}; the key works, and is shown above, only once`;
+      return refuse({ ...unwritten, fix }, EXIT.failed, terminal);
+    }
     if (key === null) return refuseUnrecognized(`the whole answer is in ${out}; leave only the key there`, terminal);
-    const rest = withoutKey(document, key);
     return service.answer({ ...rest, key_file: out }, () => {
-      noteFacts(terminal, otherFacts(rest, schema));
+      noteFacts(terminal, otherFacts(rest, row.response));
       terminal.print(`${name} is in ${out}, which only you can read.`);
     });
   }
@@ -160,7 +178,7 @@ export async function handOver(
     return refuseUnrecognized("take it from the answer above, which is shown only once", terminal);
   }
   return service.answer(document, () => {
-    noteFacts(terminal, otherFacts(withoutKey(document, key ?? ""), schema));
+    noteFacts(terminal, otherFacts(rest, row.response));
     terminal.note(`${name}. It is shown only once:`);
     terminal.print(key ?? "");
   });
@@ -177,13 +195,4 @@ function withoutKey(document: unknown, key: string): object {
   const holdsKey = (value: unknown) => typeof value === "string" && key !== "" && value.includes(key);
   const rest = JSON.stringify(document, (_name, value: unknown) => (holdsKey(value) ? undefined : value));
   return Object.assign({}, JSON.parse(rest ?? "{}"));
-}
-
-/** Revokes a key that could not be written. If that fails, shows the key, because it is stored nowhere else. */
-async function giveUp(service: Service, id: string | null, unwritten: Problem, key: string): Promise<ExitCode> {
-  const row = { ...operations.revokeApiKey, response: z.unknown() };
-  const revoked = id === null ? null : await service.call(row, { parameters: { key_id: id } });
-  if (revoked?.kind !== "ok") service.terminal.print(key);
-  const next = revoked?.kind === "ok" ? "the new key was revoked again" : "it works, and is shown above, only once";
-  return refuse({ ...unwritten, fix: `${unwritten.fix}; ${next}` }, EXIT.failed, service.terminal);
 }

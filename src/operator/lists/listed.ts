@@ -8,6 +8,7 @@ import {
   type OperationOf,
   type PageQuery,
 } from "../../client/operation-client.ts";
+import { isObject } from "../../platform/is-object.ts";
 
 /** A whole list: parsed items, and the service's answer unchanged. */
 export interface Listed<Item> {
@@ -23,13 +24,10 @@ type ListedRecord<Item> = Pick<Answered<Item>, "value" | "document">;
 type Call = <T>(row: OperationOf<T>, input: OperationInput) => Promise<CallResult<Answered<T>>>;
 
 /** Requests for one list, with up to a thousand items each. */
-export const PAGES_LIMIT = 1000;
+const PAGES_LIMIT = 1000;
 
 export interface ListOptions<T> {
-  readonly parameters?: Readonly<Record<string, string>>;
   readonly query?: OperationInput["query"];
-  /** Fewer than `ITEMS_PER_REQUEST`: not more of the list than these. */
-  readonly maximum?: number;
   /** Whether the page with this value is the last one that is needed. */
   readonly isLast?: (value: T) => boolean;
 }
@@ -39,41 +37,29 @@ export async function listAll<T, Item>(
   call: Call,
   row: OperationOf<T>,
   itemsOf: (value: T) => readonly Item[],
-  { parameters = {}, query: filter = {}, maximum, isLast }: ListOptions<T> = {},
+  { query: filter = {}, isLast }: ListOptions<T> = {},
 ): Promise<CallResult<Listed<Item>>> {
   const records: ListedRecord<Item>[] = [];
   let place: PageQuery = {};
   let shape: Pick<TakenApart, "around" | "member"> | null = null;
   for (let page = 0; page < PAGES_LIMIT; page += 1) {
-    const query: OperationInput["query"] = {
-      ...filter,
-      limit: maximum ?? ITEMS_PER_REQUEST,
-      ...place,
-    };
-    const result: CallResult<Answered<T>> = await call(row, { parameters, query });
+    const query: OperationInput["query"] = { ...filter, limit: ITEMS_PER_REQUEST, ...place };
+    const result: CallResult<Answered<T>> = await call(row, { query });
     if (result.kind !== "ok") return result;
     const { value, document, next }: Answered<T> = result.value;
     const items = itemsOf(value);
-    const { documents, ...rest } = takeApart(document, memberWith(value, items));
+    const { documents, ...rest } = takeApart(document, value, items);
     shape ??= rest;
     for (const [index, item] of items.entries()) records.push({ value: item, document: documents[index] });
-    if (next === null || maximum !== undefined || isLast?.(value) === true)
-      return { ...result, value: { records, ...shape } };
-    if (isDeepStrictEqual(next, place)) return endless(NAMES_ITSELF);
+    if (next === null || isLast?.(value) === true) return { ...result, value: { records, ...shape } };
+    if (isDeepStrictEqual(next, place)) return endless("a page of the list names itself as the next one");
     place = next;
   }
   return endless(`the list has more than ${PAGES_LIMIT} pages`);
 }
 
-export const NAMES_ITSELF = "a page of the list names itself as the next one";
-
 function endless(detail: string): CallResult<never> {
   return { kind: "undecodable", status: 200, detail, isJson: true };
-}
-
-/** The member of an answer that holds the items; undefined where the answer is a bare array. */
-function memberWith(value: unknown, items: unknown): string | undefined {
-  return Object.entries(value ?? {}).find(([, each]) => each === items)?.[0];
 }
 
 export function itemsIn<Item>({ records }: Listed<Item>): readonly Item[] {
@@ -94,26 +80,17 @@ export function documentOf({ records, around, member }: Listed<unknown>): unknow
   return around === null ? documents : { ...around, [member]: documents };
 }
 
-/** Joins the pages of a list into one document. */
-export function joinPages([first, ...more]: readonly unknown[]): unknown {
-  const { documents, around, member } = takeApart(first);
-  if (more.length === 0 || (around !== null && !(member in around))) return first;
-  const all = [...documents, ...more.flatMap((page) => takeApart(page).documents)];
-  return around === null ? all : { ...around, [member]: all };
-}
-
-/** A list is an array, or an object with an array (`{ "items": […] }`): the member `wanted`, else the first array. */
-function takeApart(document: unknown, wanted?: string): TakenApart {
-  if (isList(document)) return { documents: document, around: null, member: "" };
-  if (typeof document !== "object" || document === null) return { documents: [], around: null, member: "" };
-  for (const [member, documents] of Object.entries(document)) {
-    if (isList(documents) && member === (wanted ?? member)) return { documents, around: { ...document }, member };
-  }
-  return { documents: [], around: { ...document }, member: "items" };
-}
-
 interface TakenApart extends Pick<Listed<unknown>, "around" | "member"> {
   readonly documents: readonly unknown[];
+}
+
+/** A list is an array, or an object with an array (`{ "items": […] }`): the member whose parsed value the items are. */
+function takeApart(document: unknown, value: unknown, items: unknown): TakenApart {
+  if (isList(document)) return { documents: document, around: null, member: "" };
+  const member = Object.entries(value ?? {}).find(([, each]) => each === items)?.[0] ?? "items";
+  const around: Readonly<Record<string, unknown>> = isObject(document) ? { ...document } : {};
+  const documents = around[member];
+  return { documents: isList(documents) ? documents : [], around, member };
 }
 
 function isList(value: unknown): value is readonly unknown[] {

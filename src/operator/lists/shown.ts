@@ -1,10 +1,12 @@
 /** Renders what src/views says for a terminal. */
+import type * as z from "zod";
+
 import type { Terminal } from "../../platform/terminal.ts";
 import { shellWord } from "../../platform/text/shell-word.ts";
 import {
   type Column,
+  counted,
   countsText,
-  csvLines,
   type Fact,
   inWords,
   type OwnNeed,
@@ -16,7 +18,6 @@ import {
   type View,
 } from "../../views/view.ts";
 import { type Now, timeAgo, timeUntil, withRelativeTimes } from "../times.ts";
-import { compareNames, DOCUMENT_REMEDY, type Fact as TextFact, type ListView, noteHidden } from "./show-list.ts";
 
 /** Enough to distinguish two digests. */
 const DIGEST_SHOWN = "sha256:".length + 12;
@@ -41,7 +42,7 @@ export function shownText(shown: Shown, now: Now, { isInList = false, terminal }
     case "future":
       return timeUntil(shown.at, now);
     case "digest":
-      return isInList ? shortDigest(shown.digest) : shown.digest;
+      return isInList ? shortDigest(shown.text) : shown.text;
     case "labels":
     case "exact":
     case "links":
@@ -54,8 +55,6 @@ export function shownText(shown: Shown, now: Now, { isInList = false, terminal }
     }
     case "sentence":
       return withRelativeTimes(shown.text, now);
-    case "reference":
-      return isInList || shown.id === "" || shown.id === shown.name ? shown.name : `${shown.name} (${shown.id})`;
     case "counts":
       return isInList ? plainText(shown) : countsText(shown);
   }
@@ -75,31 +74,31 @@ export function toned(text: string, tone: Tone, terminal: Terminal): string {
   return terminal.style(STYLES[tone], text);
 }
 
-/**
- * The table of a list, and its CSV.
- *
- * @param usual the names of the columns to show unless `--columns` names others; all without "asked" by default.
- * @param terminal for colours; none without it.
- */
+/** How a list is shown. */
+export interface ListView<Item> {
+  readonly columns: readonly Column<Item>[];
+  /** The names of those that are shown unless `--columns` names others. */
+  readonly usual: readonly string[];
+  /** Those of `--csv`, in place of all. */
+  readonly csvColumns?: readonly Column<Item>[];
+  /** Printed for an empty list. */
+  readonly empty: string;
+  /** Of an item whose members the service document leaves open: those that it does not know become further columns. */
+  readonly schema?: z.ZodType;
+  /** Prints a column's content below the table where the terminal is too narrow for the column. */
+  readonly below?: { readonly column: string; show(items: readonly Item[], now: Now): void };
+}
+
+/** @param usual the names of the columns to show unless `--columns` names others; all without "asked" by default. */
 export function tableOf<Item>(
   { columns, empty }: Pick<View<Item>, "columns" | "empty">,
-  usual?: readonly string[],
-  terminal?: Terminal,
+  usual = columns.filter(({ from }) => from !== "asked").map(({ name }) => name),
 ): ListView<Item> {
-  const namesFrom = (screen: Column<Item>["from"]) =>
-    columns.filter(({ from }) => from === screen).map(({ name }) => name);
-  const names = columns.map(({ name }) => name);
-  return {
-    headers: names,
-    usual: usual ?? columns.filter(({ from }) => from !== "asked").map(({ name }) => name),
-    prose: columns.filter(({ weight = 1 }) => weight > 1).map(({ name }) => name),
-    spare: [...namesFrom("medium"), ...namesFrom("wide"), ...namesFrom("terminal")],
-    row: (item, now) => columns.map(({ show }) => shownText(show(item), now, { isInList: true, terminal })),
-    csv: (items, named) =>
-      csvLines(named.length === 0 ? columns : named.flatMap((name) => columns[names.indexOf(name)] ?? []), items),
-    empty: `${empty}.`,
-  };
+  return { columns, usual, empty: `${empty}.` };
 }
+
+/** A line of `show`, rendered. */
+export type TextFact = readonly [name: string, value: string];
 
 export function factTexts(facts: readonly Fact[], now: Now, terminal?: Terminal): readonly TextFact[] {
   return facts.map(([name, value]) => [name, shownText(value, now, { terminal })]);
@@ -121,10 +120,41 @@ export function showColumns<Item>(
   terminal: Terminal,
   now: Now,
 ): void {
-  const { headers, prose, spare, row } = tableOf({ columns, empty: "" }, undefined, terminal);
-  const rows = items.map((item) => row(item, now));
-  noteHidden(terminal.table(headers, rows, prose, spare), DOCUMENT_REMEDY, terminal);
+  noteHidden(printColumns(columns, items, terminal, now), DOCUMENT_REMEDY, terminal);
 }
+
+/**
+ * Prints a table.
+ *
+ * @param isWhole hides no column on a narrow terminal, and shows a dash in empty cells: scripts rely on the number of columns.
+ * @returns the names of the columns that the terminal has no room for.
+ */
+export function printColumns<Item>(
+  columns: readonly Column<Item>[],
+  items: readonly Item[],
+  terminal: Terminal,
+  now: Now,
+  isWhole = false,
+): readonly string[] {
+  const namesOf = (shown: readonly Column<Item>[]) => shown.map(({ name }) => name);
+  const rows = items.map((item) =>
+    columns.map(({ show }) => shownText(show(item), now, { isInList: true, terminal }) || (isWhole ? "-" : "")),
+  );
+  const spare = (["medium", "wide", "terminal"] as const).flatMap((screen) =>
+    columns.filter(({ from }) => from === screen),
+  );
+  const prose = columns.filter(({ weight = 1 }) => weight > 1);
+  return terminal.table(namesOf(columns), rows, namesOf(prose), isWhole ? [] : namesOf(spare));
+}
+
+/** Names the columns that a narrow terminal leaves out, if any. */
+export function noteHidden(hidden: readonly string[], remedy: string, terminal: Terminal): void {
+  if (hidden.length === 0) return;
+  terminal.note(`${counted(hidden.length, "column")} hidden: ${hidden.join(", ")}; ${remedy}`);
+}
+
+/** For a table inside other output. */
+export const DOCUMENT_REMEDY = "a wider terminal or --json shows them";
 
 /** In the order of a column: names as people order them, the latest time first, nothing last. */
 export function inOrderOf<Item>({ columns }: Pick<View<Item>, "columns">, name: string | undefined) {
@@ -137,4 +167,12 @@ export function inOrderOf<Item>({ columns }: Pick<View<Item>, "columns">, name: 
     if (typeof first === "number" && typeof second === "number") return sign * (first - second);
     return sign * compareNames(String(first), String(second));
   };
+}
+
+let collator: Intl.Collator | undefined;
+
+/** `arm-9` before `arm-10`. The collator is made at the first use: that takes 30 ms, and most commands compare no names. */
+export function compareNames(left: string, right: string): number {
+  collator ??= new Intl.Collator("en", { numeric: true });
+  return collator.compare(left, right);
 }

@@ -1,225 +1,165 @@
+/** The saved services of one user, and the file that keeps them. */
+import { dirname, isAbsolute, join, resolve } from "node:path";
+
+import * as z from "zod";
+
+import { Secret } from "../../client/secret.ts";
+import { readBounded, replaceDurably } from "../../platform/files/durable-file.ts";
+import { errorCode, type Files } from "../../platform/files/files.ts";
 import { EXIT, type ExitCode, type Problem, type Terminal } from "../../platform/terminal.ts";
-import { localCommand, type OperatorRow } from "../command.ts";
+import { parseJson } from "../../platform/text/parse-json.ts";
+import { shellWord } from "../../platform/text/shell-word.ts";
 import type { OperatorContext } from "../context.ts";
-import type { ServiceFlags } from "../flags.ts";
-import { showFacts } from "../lists/show-list.ts";
 import { refuse } from "../refuse.ts";
-import { type Now, nowOf, timeUntil } from "../times.ts";
-import { baseUrl, chooseTarget, contextProblem, NO_KEY_FILE, urlProblem } from "./choose-service.ts";
-import {
-  absolute,
-  badName,
-  CONTEXT_NAME,
-  type Contexts,
-  contextsPath,
-  readContexts,
-  saveContexts,
-  type ServiceContext,
-  withContext,
-} from "./contexts-file.ts";
-import { endLogin, noteOverridingVariables } from "./logins.ts";
 
-/** The saved services. */
-export const contextCommands: readonly OperatorRow[] = [
-  contextCommand({
-    name: "contexts list",
-    aliases: ["ls"],
-    summary: "list the saved services",
-    examples: ["robot-policy contexts list"],
-    run: list,
-  }),
-  contextCommand({
-    name: "contexts show",
-    summary: "show a saved service, by default the current one",
-    argument: "[NAME]",
-    names: ["contexts"],
-    examples: ["robot-policy contexts show", "robot-policy contexts show lab"],
-    run: show,
-  }),
-  contextCommand({
-    name: "contexts use",
-    summary: "make a saved service the current one, which commands use by default",
-    argument: "NAME",
-    names: ["contexts"],
-    examples: ["robot-policy contexts use lab"],
-    run: use,
-  }),
-  contextCommand({
-    name: "contexts add",
-    summary: "save a service: --url, and --key-file if it needs one",
-    argument: "NAME",
-    examples: ["robot-policy contexts add lab --url https://policy.lab.example --key-file ~/lab.key"],
-    run: add,
-  }),
-  contextCommand({
-    name: "contexts remove",
-    aliases: ["rm"],
-    summary: "delete a saved service, and end its login",
-    argument: "NAME",
-    names: ["contexts"],
-    examples: ["robot-policy contexts remove lab"],
-    run: remove,
-  }),
-];
+const NAME = /^[a-zA-Z0-9][a-zA-Z0-9._-]{0,63}$/;
 
-/** What a command on the saved services works with. */
-interface Given {
-  readonly contexts: Contexts;
-  readonly flags: ServiceFlags;
-  readonly context: OperatorContext;
-  /** The argument; empty without one. */
-  readonly name: string;
+const loginSchema = z.object({
+  token: z
+    .string()
+    .regex(/^[\u0021-\u007E]{1,4096}$/)
+    .transform((token) => new Secret(token)),
+  /** ISO 8601. */
+  signed_in_at: z.string(),
+  /** ISO 8601; null where the service does not say. */
+  expires_at: z.string().nullable(),
+  /** Name of the organization; null where the service does not say. */
+  organization: z.string().nullable(),
+});
+
+const contextSchema = z.object({
+  name: z.string().regex(NAME),
+  url: z.string(),
+  ca_file: z.string().nullable(),
+  allow_insecure: z.boolean(),
+  key_file: z.string().nullable(),
+  login: loginSchema.nullable(),
+});
+
+const fileSchema = z.object({
+  version: z.literal(1),
+  current: z.string().regex(NAME).nullable(),
+  contexts: z.array(contextSchema),
+});
+
+/** The result of `login`. */
+export type Login = z.output<typeof loginSchema>;
+
+/** A service under the name that the operator gave it. */
+export type ServiceContext = z.output<typeof contextSchema>;
+
+/** All contexts of one user. */
+export interface Contexts {
+  readonly all: readonly ServiceContext[];
+  /** Name of the one that commands use by default; null for none. */
+  readonly current: string | null;
 }
 
-type Run = (given: Given) => Promise<ExitCode | Problem>;
+export const NO_CONTEXTS: Contexts = { all: [], current: null };
 
-function contextCommand({ run, ...row }: Omit<OperatorRow, "flags" | "load"> & { readonly run: Run }): OperatorRow {
-  return localCommand({
-    ...row,
-    flags: {},
-    async run(_own, context, flags, name) {
-      const { terminal } = context;
-      const contexts = await readContexts(context);
-      if ("code" in contexts) return refuse(contexts, contexts.code === "no-home" ? EXIT.failed : EXIT.usage, terminal);
-      const result = await run({ contexts, flags, context, name });
-      return typeof result === "number" ? result : refuse(result, exitCodeOf(result), terminal);
-    },
-  });
-}
+const LIMIT_BYTES = 4_194_304;
 
-function exitCodeOf({ code }: Problem): ExitCode {
-  if (code === "context-not-saved") return EXIT.failed;
-  return code === "context-taken" ? EXIT.conflict : EXIT.usage;
-}
-
-/** Prints the document with `--json`, else has a person shown it. */
-function answer({ flags, context }: Given, document: unknown, showPerson: (terminal: Terminal) => void): ExitCode {
-  if (flags.json === true) context.terminal.json(document);
-  else showPerson(context.terminal);
-  return EXIT.ok;
-}
-
-async function list(given: Given): Promise<ExitCode> {
-  const { all, current } = given.contexts;
-  const document = all.map((each) => describe(each, each.name === current));
-  return answer(given, document, (terminal) => {
-    if (all.length === 0) {
-      terminal.note("There are no contexts yet; robot-policy login --url URL creates one.");
-      return;
+/** Reads the contexts; none where there is no file yet. @returns a problem where the file cannot be used. */
+export async function readContexts(context: OperatorContext): Promise<Contexts | Problem> {
+  const path = contextsPath(context);
+  if (path === null) return NO_HOME;
+  const { machine, userId } = context;
+  try {
+    const bytes = await readBounded(machine.files, path, LIMIT_BYTES);
+    if (await isExposed(machine.files, path, userId)) {
+      return unusable(path, "other users can access the logins in it", ownFix(path, userId));
     }
-    const now = nowOf(given.context);
-    const rows = all.map((each) => [each.name === current ? "*" : "", each.name, each.url, credentialText(each, now)]);
-    terminal.table(["", "name", "service", "credential"], rows, ["credential"]);
-  });
-}
-
-async function show(given: Given): Promise<ExitCode | Problem> {
-  const chosen = chooseOne(given);
-  if ("code" in chosen) return chosen;
-  const { name, url, ca_file: caFile, allow_insecure: allowInsecure } = chosen;
-  const isCurrent = name === given.contexts.current;
-  return answer(given, describe(chosen, isCurrent), (terminal) =>
-    showFacts(terminal, [
-      ["context", `${name}${isCurrent ? " (current)" : ""}`],
-      ["service", url],
-      ["credential", credentialText(chosen, nowOf(given.context))],
-      ["CA file", caFile ?? ""],
-      ["plain http", allowInsecure ? "allowed" : ""],
-      ["kept in", contextsPath(given.context) ?? ""],
-    ]),
-  );
-}
-
-async function use(given: Given): Promise<ExitCode | Problem> {
-  const chosen = chooseOne(given);
-  if ("code" in chosen) return chosen;
-  const unsaved = await saveContexts({ ...given.contexts, current: chosen.name }, given.context);
-  if (unsaved !== null) return unsaved;
-  return answer(given, describe(chosen, true), (terminal) => {
-    terminal.print(`${chosen.name} (${chosen.url}) is the current context.`);
-    noteOverridingVariables(given.context);
-  });
-}
-
-/** The context of the name, else the one that the flags mean, else the current one. */
-function chooseOne({ contexts, flags, name, context }: Given): ServiceContext | Problem {
-  const { context: asked, url, caFile } = flags;
-  // An address in the environment is that of a service, and names no context here.
-  const environment = { ...context.environment, ROBOT_POLICY_URL: undefined };
-  const target = chooseTarget(name === "" ? { context: asked, url, caFile } : { context: name }, contexts, environment);
-  return target.context ?? contextProblem(target);
-}
-
-/** Saves a service; the first one becomes the default. */
-async function add(given: Given): Promise<ExitCode | Problem> {
-  const { contexts, flags, context, name } = given;
-  if (!CONTEXT_NAME.test(name)) return badName(name);
-  if (flags.url === undefined) {
-    const fix = `robot-policy contexts add ${name} --url https://HOST`;
-    return { code: "usage", what: "the address of the service is missing", fix };
+    const text = bytes === "too-large" ? "" : new TextDecoder().decode(bytes);
+    const read = fileSchema.safeParse(parseJson(text));
+    if (read.success) return { all: read.data.contexts, current: read.data.current };
+    const again = `rm ${shellWord(path)}, then robot-policy contexts add or login`;
+    return unusable(path, "it is damaged, or was written by another version of this program", again);
+  } catch (error) {
+    const code = errorCode(error);
+    if (code === undefined) throw error;
+    if (code === "ENOENT" || code === "ENOTDIR") return NO_CONTEXTS;
+    return unusable(path, `it cannot be read (${code})`, code === "EACCES" ? ownFix(path, userId) : `check ${path}`);
   }
-  if (flags.keyFile === "") return NO_KEY_FILE;
-  if (flags.caFile === "") {
-    const fix = "give the path of a PEM file with the certificate";
-    return { code: "usage", what: "--ca-file names no file", fix };
-  }
-  const allowInsecure = flags.allowInsecure === true;
-  const badUrl = urlProblem(flags.url, allowInsecure);
-  if (badUrl !== null) return badUrl;
-  if (contexts.all.some((each) => each.name === name)) {
-    const fix = `give another name, or robot-policy contexts remove ${name} first`;
-    return { code: "context-taken", what: `there is a context ${name} already`, fix };
-  }
-  const added: ServiceContext = {
-    name,
-    url: baseUrl(flags.url),
-    ca_file: absolute(flags.caFile),
-    allow_insecure: allowInsecure,
-    key_file: absolute(flags.keyFile),
-    login: null,
-  };
-  const isCurrent = contexts.current === null;
-  const unsaved = await saveContexts({ ...withContext(contexts, added), current: contexts.current ?? name }, context);
-  if (unsaved !== null) return unsaved;
-  for (const path of [added.ca_file, added.key_file]) {
-    if (path !== null && (await context.machine.files.stat(path).catch(() => null)) === null) {
-      context.terminal.warning(`there is no file ${path} yet`);
-    }
-  }
-  return answer(given, describe(added, isCurrent), (terminal) => {
-    terminal.print(`${name} is ${added.url}${isCurrent ? "; it is the current context" : ""}.`);
-    if (added.key_file === null) terminal.note(`Sign in: robot-policy login --context ${name}`);
-  });
 }
 
-/** Deletes it, and ends its login. */
-async function remove(given: Given): Promise<ExitCode | Problem> {
-  const { contexts, context, name } = given;
-  const known = contexts.all.find((each) => each.name === name);
-  if (known === undefined) return contextProblem({ name, url: undefined });
-  const wasCurrent = contexts.current === name;
-  const rest = { all: contexts.all.filter((each) => each !== known), current: wasCurrent ? null : contexts.current };
-  const unsaved = await saveContexts(rest, context);
-  if (unsaved !== null) return unsaved;
-  if (known.login !== null && (await endLogin(known, known.login, context)) !== null) {
-    context.terminal.note("The login in it could not be ended at the service: it stays valid there until it expires.");
+/** Writes atomically and durably. @returns null, or why it could not be written. */
+export async function saveContexts({ all, current }: Contexts, context: OperatorContext): Promise<Problem | null> {
+  const path = contextsPath(context);
+  if (path === null) return NO_HOME;
+  const { files } = context.machine;
+  const contexts = all
+    .map((each) => ({ ...each, login: each.login && { ...each.login, token: each.login.token.reveal() } }))
+    .toSorted((left, right) => (left.name < right.name ? -1 : 1));
+  const text = `${JSON.stringify({ version: 1, current, contexts }, null, 2)}\n`;
+  try {
+    await files.makeDirectory(dirname(path), 0o700);
+    await replaceDurably(files, path, new TextEncoder().encode(text), 0o600);
+    return null;
+  } catch (error) {
+    const code = errorCode(error);
+    if (code === undefined) throw error;
+    const fix = "free disk space or correct the permissions, or set XDG_CONFIG_HOME to another folder";
+    return { code: "context-not-saved", what: `cannot write ${path} (${code})`, where: path, fix };
   }
-  return answer(given, { name, removed: true }, (terminal) =>
-    terminal.print(`${name} is removed${wasCurrent ? "; no context is current now" : ""}.`),
-  );
 }
 
-/** For `--json`: everything except the token. */
-function describe({ name, login, ...rest }: ServiceContext, isCurrent: boolean) {
-  const { token: _token, ...signedIn } = login ?? { token: null };
-  return { name, is_current: isCurrent, ...rest, login: login === null ? null : signedIn };
+/** The contexts with this one in place of that of its name. */
+export function withContext({ all, current }: Contexts, added: ServiceContext): Contexts {
+  return { all: [...all.filter(({ name }) => name !== added.name), added], current };
 }
 
-function credentialText({ login, key_file: keyFile }: ServiceContext, now: Now): string {
-  if (login === null) return keyFile === null ? "none" : `key in ${keyFile}`;
-  const { organization, expires_at: expiresAt } = login;
-  const where = organization === null ? "signed in" : `signed in to ${organization}`;
-  if (expiresAt === null) return where;
-  const isOver = Date.parse(expiresAt) <= now.ms;
-  return `${where}, ${isOver ? "expired" : "expires"} ${timeUntil(expiresAt, now)}`;
+/** Why this is no name for a context; null for a valid one. */
+export function nameProblem(name: string): Problem | null {
+  if (NAME.test(name)) return null;
+  const fix = "use at most 64 letters, digits, dots, dashes and underscores, starting with a letter or digit";
+  return { code: "usage", what: `'${name}' is not a valid name for a context`, fix };
+}
+
+/** Contexts store absolute paths, because they are used from any folder. */
+export function absolute(path: string | undefined): string | null {
+  return path === undefined ? null : resolve(path);
+}
+
+const EXIT_CODES: ReadonlyMap<string, ExitCode> = new Map([
+  ["no-home", EXIT.failed],
+  ["context-not-saved", EXIT.failed],
+  ["context-taken", EXIT.conflict],
+]);
+
+/** Reports why the contexts are not used or changed. */
+export function refuseContexts(problem: Problem, terminal: Terminal): ExitCode {
+  return refuse(problem, EXIT_CODES.get(problem.code) ?? EXIT.usage, terminal);
+}
+
+/** For a user without a home directory, such as a system user. */
+const NO_HOME: Problem = {
+  code: "no-home",
+  what: "there is no folder to keep contexts in",
+  fix: "set HOME or XDG_CONFIG_HOME; or use --url URL and --key-file FILE, ROBOT_POLICY_URL and ROBOT_POLICY_API_KEY",
+};
+
+/** `$XDG_CONFIG_HOME/robot-policy/contexts.json`, else below `~/.config`; null for a user without a home directory. */
+function contextsPath({ environment }: OperatorContext): string | null {
+  const { XDG_CONFIG_HOME = "", HOME = "" } = environment;
+  // A relative path must be ignored (XDG Base Directory Specification).
+  const folder = isAbsolute(XDG_CONFIG_HOME) ? XDG_CONFIG_HOME : isAbsolute(HOME) ? join(HOME, ".config") : null;
+  return folder === null ? null : join(folder, "robot-policy", "contexts.json");
+}
+
+/** Whether another user may read or replace the file. */
+async function isExposed(files: Files, path: string, userId: number): Promise<boolean> {
+  const [folder, file] = [await files.stat(dirname(path)), await files.stat(path)];
+  const isForeign = [folder, file].some(({ userId: owner }) => userId !== 0 && owner !== userId && owner !== 0);
+  // Of the folder only write access matters: the file has its own mode.
+  return isForeign || (folder.mode & 0o022) !== 0 || (file.mode & 0o077) !== 0;
+}
+
+/** Only root may take a file from another user. */
+function ownFix(path: string, userId: number): string {
+  const folder = shellWord(dirname(path));
+  return `sudo chown -R ${userId} ${folder}; chmod -R go= ${folder}`;
+}
+
+function unusable(path: string, why: string, fix: string): Problem {
+  return { code: "context-unusable", what: `cannot use ${path}: ${why}`, where: path, fix };
 }

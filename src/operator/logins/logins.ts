@@ -1,43 +1,35 @@
 import { beyondSpec, operations } from "../../api/api.ts";
 import { isoNow } from "../../platform/clock.ts";
-import { EXIT, type ExitCode, type Problem, type Terminal } from "../../platform/terminal.ts";
+import { EXIT, type ExitCode, type Problem } from "../../platform/terminal.ts";
 import { command, localCommand, type OperatorRow } from "../command.ts";
 import type { OperatorContext } from "../context.ts";
 import { type Failure, failureText, isUnknownOperation } from "../failure.ts";
-import { onOff, type ServiceFlags, text } from "../flags.ts";
-import { type Fact, showFacts } from "../lists/show-list.ts";
+import { onOff, type ServiceFlags } from "../flags.ts";
+import { showFacts } from "../lists/show-list.ts";
 import { openService } from "../operator.ts";
 import { refuse, refuseUsage } from "../refuse.ts";
-import type { Service } from "../service.ts";
+import { callIfOffered, type Service } from "../service.ts";
 import { timeUntil } from "../times.ts";
 import {
   baseUrl,
-  type ChosenService,
   chooseTarget,
   contextProblem,
-  overridingVariables,
+  noteOverridingVariables,
+  serviceOf,
   urlProblem,
 } from "./choose-service.ts";
 import {
   absolute,
-  badName,
-  CONTEXT_NAME,
   type Contexts,
   type Login,
+  nameProblem,
   readContexts,
+  refuseContexts,
   saveContexts,
   type ServiceContext,
   withContext,
-} from "./contexts-file.ts";
-import {
-  awaitApproval,
-  isRemoteSession,
-  listenForCallback,
-  openBrowser,
-  secretText,
-  type SignedIn,
-  startLogin,
-} from "./sign-in.ts";
+} from "./contexts.ts";
+import type { SignedIn } from "./sign-in.ts";
 
 const LOGIN_SUMMARY = "sign in on a page in a browser, and save the service as a context";
 
@@ -48,7 +40,6 @@ export const loginCommands: readonly OperatorRow[] = [
     summary: LOGIN_SUMMARY,
     flags: {
       browser: onOff("open no browser; approve the login in a browser on another computer", { negated: true }),
-      keyFile: text("<file>", "not used: a login needs no key", { hidden: true }),
     },
     examples: [
       "robot-policy login --url https://policy.example.com",
@@ -73,48 +64,34 @@ export const loginCommands: readonly OperatorRow[] = [
   }),
 ];
 
-/** Shows the chosen service, the credential, and its organization. */
+/** Shows the chosen service, the credential, and its organization; of a service that does not say it, only that it accepts the credential. */
 async function whoami(service: Service): Promise<ExitCode> {
-  const result = await service.call(beyondSpec.getSession, {});
-  if (result.kind !== "ok") return isUnknownOperation(result) ? showAcceptance(service) : service.failed(result);
-  const { value, document } = result.value;
-  const { active_organization: organization, credential } = value;
-  return service.answer({ ...whereOf(service), session: document }, () =>
-    showFacts(service.terminal, [
-      ...placeFacts(service),
-      ["organization", `${organization.name} (${organization.id})`],
-      ["role", organization.role],
+  const { chosen, terminal } = service;
+  const session = await callIfOffered(service, beyondSpec.getSession, {});
+  if (typeof session === "number") return session;
+  if (session === null) {
+    const result = await service.call(operations.listRobots, { query: { limit: 1 } });
+    if (result.kind !== "ok") return service.failed(result);
+  }
+  const context = chosen.context?.name ?? null;
+  const { source, name } = chosen.credential;
+  const document = { url: chosen.baseUrl, context, credential: source, session: session?.document ?? null };
+  return service.answer(document, () => {
+    const { active_organization: organization, credential } = session?.value ?? {};
+    const scopes = credential?.scopes === null ? "do everything" : credential?.scopes?.join(" ");
+    showFacts(terminal, [
+      ["service", chosen.baseUrl],
+      ["context", context ?? ""],
+      ["credential", name],
+      ["organization", organization === undefined ? "" : `${organization.name} (${organization.id})`],
+      ["role", organization?.role ?? ""],
       ["id", credential?.id ?? ""],
-      ["may", credential?.scopes === null ? "do everything" : (credential?.scopes?.join(" ") ?? "")],
+      ["may", scopes ?? ""],
       ["expires", timeUntil(credential?.expires_at, service.now())],
-    ]),
-  );
-}
-
-/** For a service with only the documented operations: shows only whether it accepts the credential. */
-async function showAcceptance(service: Service): Promise<ExitCode> {
-  const result = await service.call(operations.listRobots, { query: { limit: 1 } });
-  if (result.kind !== "ok") return service.failed(result);
-  return service.answer({ ...whereOf(service), session: null }, () => {
-    showFacts(service.terminal, placeFacts(service));
-    service.terminal.note("The service accepts the credential; it does not say whose it is.");
+    ]);
+    if (session === null) terminal.note("The service accepts the credential; it does not say whose it is.");
   });
 }
-
-function placeFacts({ chosen }: Service): readonly Fact[] {
-  return [
-    ["service", chosen.baseUrl],
-    ["context", chosen.context?.name ?? ""],
-    ["credential", chosen.credential.name],
-  ];
-}
-
-function whereOf({ chosen }: Service) {
-  return { url: chosen.baseUrl, context: chosen.context?.name ?? null, credential: chosen.credential.source };
-}
-
-/** Used without a listener: the service requires a loopback URL, and nothing listens on the discard port. */
-const NO_CALLBACK_URL = "http://127.0.0.1:9/no-browser";
 
 /** Signs in on a page in a browser, and saves the login in a context. */
 async function login(flags: ServiceFlags, context: OperatorContext, hasBrowser: boolean): Promise<ExitCode> {
@@ -126,49 +103,9 @@ async function login(flags: ServiceFlags, context: OperatorContext, hasBrowser: 
     return refuseUsage("login does not use --key-file", fix, terminal);
   }
   const target = targetOf(flags, context, contexts);
-  if ("problem" in target) return refuse(target.problem, EXIT.usage, terminal);
-  await using service = await openService(withCredential(target, null), flags, context, LOGIN_SUMMARY);
-  const isElsewhere = !hasBrowser || isRemoteSession(context.environment);
-  const signedIn = isElsewhere ? await byPolling(service) : await byBrowser(service);
-  return await finish(signedIn, service, target);
-}
-
-async function byBrowser(service: Service): Promise<SignedIn> {
-  const { context, terminal } = service;
-  await using listener = await listenForCallback(secretText(context, 16));
-  // Without a listener the result is polled.
-  if (listener === null) return await byPolling(service);
-  const started = await startLogin(service, listener.url);
-  if (started.kind === "failed") return started;
-  terminal.note("Approve the login on this page:");
-  terminal.note(`  ${started.url}`);
-  if (started.user_code === null) {
-    terminal.note("A browser on another computer may show a connection error at the end; that is expected.");
-  } else {
-    noteCode(started.user_code, terminal);
-    terminal.note("In a browser on another computer, say on the page that your terminal is elsewhere.");
-  }
-  openBrowser(started.url, context.environment);
-  return await awaitApproval(service, started.login, listener.callback);
-}
-
-async function byPolling(service: Service): Promise<SignedIn> {
-  const { terminal } = service;
-  const started = await startLogin(service, NO_CALLBACK_URL);
-  if (started.kind === "failed") return started;
-  terminal.note("Approve the login on this page, in a browser on any computer:");
-  terminal.note(`  ${started.url}`);
-  if (started.user_code !== null) noteCode(started.user_code, terminal);
-  return awaitApproval(service, started.login, null);
-}
-
-/** The page shows the same code and asks to compare both. */
-function noteCode(userCode: string, terminal: Terminal): void {
-  terminal.note(`The page shows the code ${terminal.style("bold", userCode)}. Deny a login with another code.`);
-}
-
-async function finish(signedIn: SignedIn, service: Service, target: ServiceContext): Promise<ExitCode> {
-  const { terminal, context } = service;
+  if ("code" in target) return refuseContexts(target, terminal);
+  await using service = await openService(serviceOf(target, null), flags, context, LOGIN_SUMMARY);
+  const signedIn = await signIn(service, hasBrowser);
   switch (signedIn.kind) {
     case "denied": {
       const fix = "start again, and approve the login on the page";
@@ -176,31 +113,68 @@ async function finish(signedIn: SignedIn, service: Service, target: ServiceConte
     }
     case "failed":
       return failed(signedIn.failure, service);
-    case "signed-in": {
-      const login = await describeLogin(target, signedIn.token, context);
-      // Save first: an unsaved token is lost.
-      const unsaved = await saveLogin({ ...target, login }, context);
-      if (unsaved !== null) {
-        // End the login: its token is lost, but would stay valid.
-        await endLogin(target, login, context);
-        return refuse(unsaved, EXIT.failed, terminal);
-      }
-      if (target.login !== null) await endLogin(target, target.login, context);
-      const { organization, expires_at: expiresAt } = login;
-      const { name, url } = target;
-      return service.answer({ context: name, url, organization, expires_at: expiresAt }, () => {
-        const until = expiresAt === null ? "" : ` until ${expiresAt.slice(0, 10)}`;
-        terminal.print(`Signed in to ${organization ?? url}${until}; it is the current context, ${name}.`);
-        noteOverridingVariables(context);
-      });
-    }
+    case "signed-in":
+      return await finish(service, target, signedIn.token);
   }
 }
 
-/** Warns that the environment overrides the context that was just chosen. */
-export function noteOverridingVariables(context: OperatorContext): void {
-  const variables = overridingVariables(context);
-  if (variables !== "") context.terminal.note(`The environment overrides the current context: ${variables}.`);
+/** The context to sign in to: the named one, the one with the address, or the current one; a new one for a new address. */
+function targetOf(flags: ServiceFlags, { environment }: OperatorContext, contexts: Contexts): ServiceContext | Problem {
+  const { url, name: asked, context: known } = chooseTarget(flags, contexts, environment);
+  if (url === undefined) return contextProblem({ url, name: asked });
+  const name = known?.name ?? asked ?? nameAfter(url);
+  const { ca_file = null, allow_insecure = false, key_file = null, login: former = null } = known ?? {};
+  const target: ServiceContext = {
+    name,
+    url: baseUrl(url),
+    ca_file: absolute(flags.caFile) ?? ca_file,
+    allow_insecure: flags.allowInsecure ?? allow_insecure,
+    key_file,
+    login: former,
+  };
+  const taken = contexts.all.find((each) => each.name === name && baseUrl(each.url) !== target.url);
+  if (taken !== undefined) {
+    const what = `the context ${name} belongs to another service, ${taken.url}`;
+    return { code: "context-taken", what, fix: "give another name: --context NAME" };
+  }
+  return nameProblem(name) ?? urlProblem(target.url, target.allow_insecure) ?? target;
+}
+
+/** A name after the host of the address. */
+function nameAfter(url: string): string {
+  const host = URL.parse(url)?.host ?? "";
+  return (
+    host
+      .replaceAll(/[^a-zA-Z0-9._-]+/g, "-")
+      .replace(/^[^a-zA-Z0-9]+/, "")
+      .slice(0, 64) || "service"
+  );
+}
+
+/** Used without a listener: the service requires a loopback URL, and nothing listens on the discard port. */
+const NO_CALLBACK_URL = "http://127.0.0.1:9/no-browser";
+
+/** Starts a login, and waits until a person decides it on the page. */
+async function signIn(service: Service, hasBrowser: boolean): Promise<SignedIn> {
+  // Loaded here: it needs the server of node:http, which would take a tenth of each start.
+  const { awaitApproval, isRemoteSession, listenForCallback, openBrowser, startLogin } = await import("./sign-in.ts");
+  const { context, terminal } = service;
+  const isElsewhere = !hasBrowser || isRemoteSession(context.environment);
+  // Without a listener the result is polled.
+  await using listener = isElsewhere ? null : await listenForCallback(context);
+  const started = await startLogin(service, listener?.url ?? NO_CALLBACK_URL);
+  if (started.kind === "failed") return started;
+  terminal.note(`Approve the login on this page${listener === null ? ", in a browser on any computer" : ""}:`);
+  terminal.note(`  ${started.url}`);
+  if (started.user_code !== null) {
+    const code = terminal.style("bold", started.user_code);
+    terminal.note(`The page shows the code ${code}. Deny a login with another code.`);
+  }
+  if (listener !== null) {
+    terminal.note("In a browser on another computer, say on the page that your terminal is elsewhere.");
+    openBrowser(started.url, context.environment);
+  }
+  return await awaitApproval(service, started.login, listener?.callback ?? null);
 }
 
 function failed(failure: Failure, service: Service): ExitCode {
@@ -214,134 +188,72 @@ function failed(failure: Failure, service: Service): ExitCode {
   return refuse({ code: "not-offered", what: "this service has no logins", fix }, EXIT.rejected, service.terminal);
 }
 
-/** Organization and expiry of the new login, where the service shows them. The login is valid without them. */
+/** Saves the login, ends the former one of this context, and shows it. */
+async function finish(service: Service, target: ServiceContext, token: Login["token"]): Promise<ExitCode> {
+  const { terminal, context } = service;
+  const login = await describeLogin(target, token, context);
+  const signedIn = { ...target, login };
+  const unsaved = await saveLogin(signedIn, context);
+  if (unsaved !== null) {
+    // Its token is lost, but would stay valid.
+    await endLogin(signedIn, context);
+    return refuseContexts(unsaved, terminal);
+  }
+  await endLogin(target, context);
+  const { organization, expires_at: expiresAt } = login;
+  const { name, url } = target;
+  return service.answer({ context: name, url, organization, expires_at: expiresAt }, () => {
+    const until = expiresAt === null ? "" : ` until ${expiresAt.slice(0, 10)}`;
+    terminal.print(`Signed in to ${organization ?? url}${until}; it is the current context, ${name}.`);
+    noteOverridingVariables(context);
+  });
+}
+
+/** With organization and expiry, where the service shows them. The login is valid without them. */
 async function describeLogin(target: ServiceContext, token: Login["token"], context: OperatorContext): Promise<Login> {
-  const signedInAt = isoNow(context.machine.clock);
-  await using service = await openService(withCredential(target, token), {}, context, LOGIN_SUMMARY);
+  const login = { token, signed_in_at: isoNow(context.machine.clock), expires_at: null, organization: null };
+  await using service = await openService(serviceOf(target, login), {}, context, LOGIN_SUMMARY);
   const result = await service.call(beyondSpec.getSession, {});
-  if (result.kind !== "ok") return { token, signed_in_at: signedInAt, expires_at: null, organization: null };
-  const { active_organization: activeOrganization, credential } = result.value.value;
-  return {
-    token,
-    signed_in_at: signedInAt,
-    expires_at: credential?.expires_at ?? null,
-    organization: activeOrganization.name,
-  };
+  if (result.kind !== "ok") return login;
+  const { active_organization: organization, credential } = result.value.value;
+  return { ...login, expires_at: credential?.expires_at ?? null, organization: organization.name };
 }
 
-/**
- * Ends a login at its service.
- *
- * @returns null, or why it may still be valid there.
- */
-export async function endLogin(
-  target: ServiceContext,
-  { token }: Login,
-  context: OperatorContext,
-): Promise<Failure | null> {
-  await using service = await openService(withCredential(target, token), {}, context, LOGIN_SUMMARY);
-  const result = await service.call(beyondSpec.endSession, {});
-  // 401: it has ended already.
-  return result.kind === "ok" || (result.kind === "refused" && result.status === 401) ? null : result;
-}
-
-function withCredential(
-  { url, ca_file: caFile, allow_insecure: allowInsecure }: ServiceContext,
-  token: Login["token"] | null,
-): ChosenService {
-  const problem = {
-    kind: "credential-problem",
-    code: "key-missing",
-    what: "nobody is signed in",
-    where: url,
-    fix: "robot-policy login",
-  } as const;
-  return {
-    baseUrl: baseUrl(url),
-    ca_file: caFile,
-    allow_insecure: allowInsecure,
-    context: null,
-    credential: { source: "login", name: "the login", another: "robot-policy login" },
-    loadCredential: async () => (token === null ? problem : { kind: "credential", secret: token }),
-  };
-}
-
-/** As the file is now: an approval takes minutes, in which other commands may have changed it. */
+/** Into the file as it is now: an approval takes minutes, in which other commands may have changed it. */
 async function saveLogin(signedIn: ServiceContext, context: OperatorContext): Promise<Problem | null> {
   const read = await readContexts(context);
   if ("code" in read) return read;
   return saveContexts({ ...withContext(read, signedIn), current: signedIn.name }, context);
 }
 
-/** The context to sign in to: the named one, the one with the address, or the current one; a new one for a new address. */
-function targetOf(
-  flags: ServiceFlags,
-  { environment }: OperatorContext,
-  contexts: Contexts,
-): ServiceContext | { readonly problem: Problem } {
-  const { url, name: asked, context: known } = chooseTarget(flags, contexts, environment);
-  if (url === undefined) return { problem: asked === null ? NO_URL : contextProblem({ url, name: asked }) };
-  const name = known?.name ?? asked ?? nameFor(url, contexts);
-  if (!CONTEXT_NAME.test(name)) return { problem: badName(name) };
-  const target: ServiceContext = {
-    name,
-    url: baseUrl(url),
-    ca_file: absolute(flags.caFile) ?? known?.ca_file ?? null,
-    allow_insecure: flags.allowInsecure ?? known?.allow_insecure ?? false,
-    key_file: known?.key_file ?? null,
-    login: known?.login ?? null,
-  };
-  if (known !== null && baseUrl(known.url) !== target.url) {
-    const what = `the context ${name} belongs to another service, ${known.url}`;
-    return { problem: { code: "context-taken", what, fix: "give another name: --context NAME" } };
-  }
-  const problem = urlProblem(target.url, target.allow_insecure);
-  return problem === null ? target : { problem };
-}
-
-const NO_URL: Problem = {
-  code: "no-service",
-  what: "no service is given",
-  fix: "give its address: robot-policy login --url URL, or set ROBOT_POLICY_URL",
-};
-
-/** A new name after the host of the address. */
-function nameFor(url: string, { all }: Contexts): string {
-  const names = all.map(({ name }) => name);
-  const host = (URL.parse(url)?.host ?? "service").replaceAll(/[^a-zA-Z0-9._-]+/g, "-").replace(/^[^a-zA-Z0-9]+/, "");
-  const wanted = (host === "" ? "service" : host).slice(0, 48);
-  const numbered = names.map((_, index) => `${wanted}-${index + 2}`);
-  return [wanted, ...numbered].find((name) => !names.includes(name)) ?? wanted;
-}
-
-/** Ends the login at the service, and deletes it here even if the service cannot be reached. */
+/** Deletes the login here, and ends it at the service. */
 async function logout(flags: ServiceFlags, context: OperatorContext): Promise<ExitCode> {
   const { terminal, environment } = context;
   const contexts = await readContexts(context);
   if ("code" in contexts) return refuseContexts(contexts, terminal);
   const target = chooseTarget(flags, contexts, environment);
   const { context: known } = target;
-  if (known === null) return refuse(contextProblem(target), EXIT.usage, terminal);
-  const { login, name } = known;
-  if (login === null) {
-    if (flags.json === true) terminal.json({ context: name, ended: false, forgotten: false });
-    else terminal.print(`Nobody is signed in to ${name}.`);
-    return EXIT.ok;
-  }
-  // Delete it here first, whether or not the service can be reached.
-  const unsaved = await saveContexts(withContext(contexts, { ...known, login: null }), context);
-  if (unsaved !== null) return refuse(unsaved, EXIT.failed, terminal);
-  const failure = await endLogin(known, login, context);
-  if (failure !== null) {
-    const until = login.expires_at === null ? "it expires" : login.expires_at;
-    const why = failureText(failure);
-    terminal.note(`The login could not be ended at the service (${why}): it stays valid there until ${until}.`);
-  }
-  if (flags.json === true) terminal.json({ context: name, ended: failure === null, forgotten: true });
-  else terminal.print(`Signed out of ${name}.`);
+  if (known === null) return refuseContexts(contextProblem(target), terminal);
+  const { name } = known;
+  const isSignedIn = known.login !== null;
+  // First, because the service may not be reachable.
+  const unsaved = isSignedIn ? await saveContexts(withContext(contexts, { ...known, login: null }), context) : null;
+  if (unsaved !== null) return refuseContexts(unsaved, terminal);
+  const isEnded = await endLogin(known, context);
+  if (flags.json === true) terminal.json({ context: name, ended: isEnded, forgotten: isSignedIn });
+  else terminal.print(isSignedIn ? `Signed out of ${name}.` : `Nobody is signed in to ${name}.`);
   return EXIT.ok;
 }
 
-function refuseContexts(problem: Problem, terminal: Terminal): ExitCode {
-  return refuse(problem, problem.code === "no-home" ? EXIT.failed : EXIT.usage, terminal);
+/** Ends the login of a context at its service, if there is one; notes that it may still be valid there. @returns whether it was ended. */
+export async function endLogin(own: ServiceContext, context: OperatorContext): Promise<boolean> {
+  if (own.login === null) return false;
+  await using service = await openService(serviceOf(own, own.login), {}, context, LOGIN_SUMMARY);
+  const result = await service.call(beyondSpec.endSession, {});
+  // 401: it has ended already.
+  if (result.kind === "ok" || (result.kind === "refused" && result.status === 401)) return true;
+  const until = own.login.expires_at ?? "it expires";
+  const why = failureText(result);
+  context.terminal.note(`The login could not be ended at the service (${why}): it stays valid there until ${until}.`);
+  return false;
 }

@@ -85,7 +85,7 @@ export async function awaitApproval(
 const CALLBACK_GRACE_MS = 1500;
 
 /** A random secret in base64url, which needs no escaping in URLs. */
-export function secretText({ machine }: OperatorContext, bytes: number): string {
+function secretText({ machine }: OperatorContext, bytes: number): string {
   return Buffer.from(machine.random.bytes(bytes)).toString("base64url");
 }
 
@@ -125,10 +125,11 @@ const REQUEST_TIMEOUT_MS = 10_000;
  * Listens on a free port of the loopback interface (RFC 8252 section 7.3). The service redirects the browser to its `url`; `callback`
  * resolves once, with what the browser brings.
  *
- * @param state unguessable: other programs and pages can reach the port too (RFC 6749 section 10.12).
  * @returns null where the port cannot be opened.
  */
-export async function listenForCallback(state: string) {
+export async function listenForCallback(context: OperatorContext) {
+  // Unguessable: other programs and pages can reach the port too (RFC 6749 section 10.12).
+  const state = secretText(context, 16);
   const { promise: callback, resolve } = Promise.withResolvers<LoginCallback>();
   const server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS, maxHeaderSize: 8192 }, (request, response) => {
     request.resume();

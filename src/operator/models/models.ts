@@ -2,23 +2,15 @@ import { beyondSpec, operations } from "../../api/api.ts";
 import type { EndpointView } from "../../api/endpoints.ts";
 import { type ModelView, modelViewSchema } from "../../api/models.ts";
 import type { ExitCode, Terminal } from "../../platform/terminal.ts";
-import { checkpointFacts, ENDPOINT_COLUMNS, HEALTHS, MODELS, offeredModel } from "../../views/models.ts";
-import { isWanted } from "../../views/view.ts";
+import { checkpointFacts, ENDPOINT_COLUMNS, MODELS, offeredModel } from "../../views/models.ts";
 import { command, type OperatorRow } from "../command.ts";
-import { find, type Resource } from "../find.ts";
-import { choice, type Given, LIST, text } from "../flags.ts";
-import { keepListed, mapListed } from "../lists/listed.ts";
+import { type Resource, withFound } from "../find.ts";
+import { LIST } from "../flags.ts";
+import { mapListed } from "../lists/listed.ts";
 import { showFacts, showList, showOthers } from "../lists/show-list.ts";
 import { factTexts, showColumns, tableOf } from "../lists/shown.ts";
 import { listIfOffered, NOTHING_LISTED, type Service } from "../service.ts";
 import type { Now } from "../times.ts";
-
-const LISTED = {
-  health: choice("<health>", "only models whose worst endpoint is this", HEALTHS),
-  region: text("<region>", "only models with an endpoint in this region", { names: "regions" }),
-  vendor: text("<vendor>", "only models of this vendor"),
-  ...LIST,
-};
 
 /** The models of the catalog. */
 export const modelCommands: readonly OperatorRow[] = [
@@ -26,9 +18,9 @@ export const modelCommands: readonly OperatorRow[] = [
     name: "models list",
     aliases: ["ls"],
     summary: "list the models of the catalog",
-    flags: LISTED,
+    flags: LIST,
     examples: [
-      "robot-policy models list --health unhealthy",
+      "robot-policy models list --columns model,health,regions",
       "robot-policy models list --json | jq -r '.models[].slug'",
     ],
     run: listModels,
@@ -39,7 +31,8 @@ export const modelCommands: readonly OperatorRow[] = [
     argument: "MODEL",
     flags: {},
     examples: ["robot-policy models show pick-and-place"],
-    run: (service, _flags, slug) => showOne(service, slug),
+    run: (service, _flags, slug) =>
+      withFound(service, MODEL, slug, (model, document) => showOne(service, model, document)),
   }),
 ];
 
@@ -60,20 +53,13 @@ function loadModels(service: Service) {
 }
 
 /** The catalog, with the health of each model's endpoints. */
-async function listModels(service: Service, flags: Given<typeof LISTED>): Promise<ExitCode> {
-  const isFiltered = [flags.health, flags.region, flags.vendor].some((flag) => flag !== undefined);
-  const view = tableOf(isFiltered ? { ...MODELS, empty: "No model matches" } : MODELS, undefined, service.terminal);
+async function listModels(service: Service): Promise<ExitCode> {
+  const view = tableOf(MODELS);
   const result = await loadModels(service);
   if (result.kind !== "ok") return showList(service, result, view);
-  const asksHealth = service.flags.json !== true || flags.health !== undefined;
-  const endpoints = asksHealth ? await loadEndpoints(service) : NOTHING_LISTED;
+  const endpoints = service.flags.json === true ? NOTHING_LISTED : await loadEndpoints(service);
   if (endpoints.kind !== "ok") return service.failed(endpoints);
-  const offered = mapListed(result.value, offeredModel(endpoints.value));
-  return showList(
-    service,
-    { ...result, value: keepListed(offered, (each) => isWanted(MODELS, each, flags, service.now().ms)) },
-    view,
-  );
+  return showList(service, { ...result, value: mapListed(result.value, offeredModel(endpoints.value)) }, view);
 }
 
 /** The health of all endpoints in the catalog; null where the service does not show it. */
@@ -82,10 +68,7 @@ function loadEndpoints(service: Service) {
 }
 
 /** `--json` prints the service's answer with `endpoints` added, null where the service does not show them. */
-async function showOne(service: Service, slug: string): Promise<ExitCode> {
-  const found = await find(service, MODEL, slug);
-  if (typeof found === "number") return found;
-  const { value: model, document } = found;
+async function showOne(service: Service, model: ModelView, document: unknown): Promise<ExitCode> {
   const loaded = await loadEndpoints(service);
   if (loaded.kind !== "ok") return service.failed(loaded);
   const endpoints = loaded.value?.filter(({ model_slug: modelSlug }) => modelSlug === model.slug) ?? null;

@@ -3,7 +3,7 @@ import type { RobotTextName } from "../../api/robot-texts.ts";
 import type { IdentifiedRobotView } from "../../api/robot-views.ts";
 import type { ExitCode } from "../../platform/terminal.ts";
 import { isNothingNamed, isUnknownOperation } from "../failure.ts";
-import { find, type Resource } from "../find.ts";
+import type { Resource } from "../find.ts";
 import type { Service } from "../service.ts";
 
 export const ROBOT: Resource<IdentifiedRobotView> = {
@@ -18,16 +18,6 @@ export const ROBOT: Resource<IdentifiedRobotView> = {
 
 export function listRobots(service: Service) {
   return service.listAll(operations.listRobots, (robots) => robots);
-}
-
-/** Runs `act` with the robot of this name or id, if there is one. */
-export async function withRobot(
-  service: Service,
-  name: string,
-  act: (robot: IdentifiedRobotView, document: unknown) => Promise<ExitCode>,
-): Promise<ExitCode> {
-  const found = await find(service, ROBOT, name);
-  return typeof found === "number" ? found : act(found.value, found.document);
 }
 
 /** A robot's registration at the service. */

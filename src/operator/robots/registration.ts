@@ -1,70 +1,23 @@
-import { dirname, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-
-import * as z from "zod";
-
-import { eachOf, givenTexts, ROBOT_TEXT_NAMES, type RobotTextName } from "../../api/robot-texts.ts";
-import { CONFIGURATION_DIGEST_PATTERN } from "../../api/robots.ts";
-import { formed, list, OF_MAPPING, refuse } from "../../documents/schemas.ts";
-import { shown } from "../../documents/texts.ts";
+import {
+  givenTexts,
+  ROBOT_TEXT_NAMES,
+  type RobotTextName,
+  REGION_EXPECTED,
+  REGION_FORM,
+} from "../../api/robot-texts.ts";
 import { defined } from "../../platform/defined.ts";
 import { labelTexts } from "../../views/view.ts";
-import type { OperatorContext } from "../context.ts";
-import { labelMapping, readWritten, words } from "../files/given-file.ts";
-import type { Flags } from "../flags.ts";
 import { shortDigest } from "../lists/shown.ts";
 import type { RegisteredRobot } from "./find.ts";
-
-/** Same limit as in the agent's manifest. */
-const FILES_COUNT = { minimum: 0, maximum: 64 } as const;
-
-/** A registration file for a robot without an agent. Flags may add what it leaves out. */
-export interface WrittenRegistration extends Partial<Omit<RegistrationBody, "contract">> {
-  /** Absolute, in digest order. */
-  readonly configurationFiles?: readonly string[];
-}
-
-const HINTS: ReadonlyMap<string, string> = new Map([
-  ["robot_type", "did you mean robot_type_id?"],
-  ["digest", "did you mean configuration_digest?"],
-  ["files", "did you mean configuration_files?"],
-  ["contract", "name the robot manifest it is made of: --manifest FILE"],
-]);
-
-/** Reads the registration file at `path`. Reports all findings. @param declared the flags whose names operators may write in it. */
-export function readRegistrationFile(path: string, declared: Flags, json: boolean, context: OperatorContext) {
-  const schema = registrationFile(path);
-  return readWritten(path, { subject: "registration", schema, declared, hints: HINTS, json }, context);
-}
-
-const digest = formed("digest_format", (written) =>
-  CONFIGURATION_DIGEST_PATTERN.test(written)
-    ? undefined
-    : `${shown(written)} is not a digest: expected sha256: and 64 hexadecimal digits`,
-);
-
-/** @param path of the file; paths in it are relative to its folder. */
-function registrationFile(path: string) {
-  const folder = dirname(resolve(path));
-  return z
-    .object({
-      name: words.optional(),
-      robot_type_id: words.optional(),
-      region: words.optional(),
-      labels: labelMapping.optional(),
-      configuration_digest: digest.optional(),
-      configuration_files: list(FILES_COUNT, words).optional(),
-      ...eachOf(ROBOT_TEXT_NAMES, () => words.optional()),
-    })
-    .superRefine(({ configuration_digest: given, configuration_files: files }, ctx) => {
-      if (given === undefined || files === undefined) return;
-      const message = "configuration_digest and configuration_files are both set; leave one of them out";
-      refuse(ctx, { id: "conflict", message });
-    }, OF_MAPPING)
-    .transform(({ configuration_files: files, ...members }): WrittenRegistration =>
-      defined({ ...members, configurationFiles: files?.map((file) => resolve(folder, file)) }),
-    );
-}
+import { beyondSpec } from "../../api/api.ts";
+import type { RegistrationView } from "../../api/registrations.ts";
+import { READY_CATALOG } from "../../manifest/catalog/ids.ts";
+import { nearest } from "../../documents/nearest.ts";
+import { holdsCredentials } from "../../documents/secrets.ts";
+import { shown } from "../../documents/texts.ts";
+import type { Terminal } from "../../platform/terminal.ts";
+import type { Service } from "../service.ts";
 
 /** The body of `POST /v1/robots/setup`. */
 export interface RegistrationBody extends Readonly<Partial<Record<RobotTextName, string>>> {
@@ -129,17 +82,6 @@ export function differences(rows: readonly (readonly [name: string, old: string,
     .map(([name, old, now]) => `${name.padEnd(WIDEST)}  ${old} → ${now}`);
 }
 
-/** What the robot keeps, for the middle of a sentence; empty for nothing. */
-export function keptText(given: GivenRegistration, body: RegistrationBody): string {
-  const kept = [
-    ...ROBOT_TEXT_NAMES.map((text) => (body[text] === given[text] ? "" : `${text} ${body[text] ?? ""}`)),
-    body.labels === given.labels ? "" : `labels ${labelsOf(body)}`,
-    body.contract === given.contract ? "" : "its contract",
-    body.configuration_digest === given.configuration_digest ? "" : "its digest",
-  ];
-  return kept.filter((each) => each !== "").join(", ");
-}
-
 /** A service with only the documented operations shows neither digest nor contract. */
 const NOT_SHOWN = "not shown";
 
@@ -156,4 +98,47 @@ function contractChange(before: object | null | undefined, now: object | null): 
   const after = now === null ? "none" : "from the manifest";
   if (before === undefined) return [NOT_SHOWN, after];
   return [before === null ? "none" : "as registered", after];
+}
+
+/** Mistakes that the service would accept. */
+export function registrationMistake(body: GivenRegistration) {
+  const { region, name, labels } = body;
+  if (region !== undefined && !REGION_FORM.test(region))
+    return { member: "region", message: `expected ${REGION_EXPECTED}` };
+  const texts = givenTexts((text) => body[text]);
+  const members = Object.entries({ name, ...texts, labels: Object.values(labels ?? {}).join(" ") });
+  const [member] = members.find(([, text]) => holdsCredentials(text)) ?? [];
+  const message = "it holds an address with a user name or password";
+  return member === undefined ? null : { member, message };
+}
+
+/** A mistyped robot type makes a robot that no model fits. */
+export function warnOfType(
+  { robot_type_id: robotTypeId, contract }: Pick<RegistrationView, "robot_type_id" | "contract"> | RegistrationBody,
+  terminal: Terminal,
+): void {
+  if ((contract ?? null) !== null || READY_CATALOG.has(robotTypeId)) return;
+  const hint = hintAt(robotTypeId, READY_CATALOG.keys());
+  terminal.warning(`${robotTypeId} is not in the robot type catalog and has no contract${hint}.`);
+  terminal.note("  Its cameras and axes stay unknown; a robot manifest describes them.");
+}
+
+/**
+ * Warns that the service has no inference endpoint in this region, so that no model can serve a robot there. Says nothing where the service
+ * does not show its regions, or fails: the command must not fail for a warning.
+ */
+export async function warnOfRegion(service: Service, region: string, terminal: Terminal): Promise<void> {
+  const regions = await loadRegions(service);
+  if (regions.length === 0 || regions.includes(region)) return;
+  terminal.warning(`no endpoint is in the region ${shown(region)}${hintAt(region, regions)}.`);
+}
+
+async function loadRegions(service: Service): Promise<readonly string[]> {
+  const result = await service.call(beyondSpec.listRegions, {});
+  return result.kind === "ok" ? result.value.value.regions : [];
+}
+
+function hintAt(written: string, words: Iterable<string>): string {
+  const meant = nearest(written, words);
+  return meant === undefined ? "" : ` (did you mean ${meant}?)`;
 }

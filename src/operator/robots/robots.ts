@@ -1,7 +1,7 @@
 import { beyondSpec } from "../../api/api.ts";
 import type { RegistrationSummary } from "../../api/registrations.ts";
 import { ROBOT_TEXT_NAMES } from "../../api/robot-texts.ts";
-import type { IdentifiedRobotView } from "../../api/robot-views.ts";
+import type { IdentifiedRobotView, RobotView } from "../../api/robot-views.ts";
 import type { CallResult } from "../../client/call-result.ts";
 import { EXIT, type ExitCode, type Terminal } from "../../platform/terminal.ts";
 import {
@@ -16,31 +16,30 @@ import {
 } from "../../views/robots.ts";
 import { isWanted, labelTexts } from "../../views/view.ts";
 import { flagPlaces } from "../body.ts";
-import { makeChange } from "../change.ts";
+import { makeChange, type Change } from "../change.ts";
 import { command, type OperatorRow } from "../command.ts";
-import { isUnknownOperation, refuseNotOffered } from "../failure.ts";
-import { CHANGE, choice, CSV, type Given, LIST, onOff, SELECTOR, text } from "../flags.ts";
+import { isUnknownOperation, refuseNotOffered, isNothingNamed } from "../failure.ts";
+import { withFound, find } from "../find.ts";
+import { CHANGE, choice, CSV, type Given, LIST, SELECTOR, text, DRY_RUN, wholeNumber } from "../flags.ts";
 import { itemsIn, keepListed, type Listed } from "../lists/listed.ts";
 import { namedColumns, showList } from "../lists/show-list.ts";
 import { inOrderOf, shownText, tableOf } from "../lists/shown.ts";
-import { readTimeFlag } from "../times.ts";
+import { readTimeFlag, timeAgo } from "../times.ts";
 import { type Answer, NOTHING_LISTED, type Service } from "../service.ts";
-import { listRobots, withRobot } from "./find.ts";
-import { warnOfRobots } from "./registration-checks.ts";
+import { listRobots, ROBOT } from "./find.ts";
 import { SETUP, setUpRobot } from "./setup.ts";
 import { currentDeployment, SHOW, showRobot } from "./show.ts";
+import { type InstallationChange, type InstallationView, RECOVERIES } from "../../api/installations.ts";
+import { ENROLL_COMMAND, THAWING } from "../../views/computers.ts";
+import { refuse } from "../refuse.ts";
 
 const USUAL_COLUMNS = ["name", "state", "reason", ...ROBOT_TEXT_NAMES, "type", "region", "labels", "added"];
-const REGISTRATION_COLUMNS = ["digest", "changed", "registered"];
-const DIGEST_COLUMNS = ["name", "state", "reason", "site", ...REGISTRATION_COLUMNS, "id"];
+const REGISTRATION_COLUMNS: ReadonlySet<string> = new Set(["digest", "changed", "registered"]);
 
 const LISTED = {
   ...SELECTOR,
   state: choice("<state>", "only robots in this state", ROBOT_STATES),
-  online: onOff("only robots that are online", { excludes: ["--offline"] }),
-  offline: onOff("only enrolled robots that are offline"),
   changedSince: text("<when>", "only robots whose registration changed since then: 1d, 12h, 2026-01-31"),
-  digest: onOff("show the configuration digest, and when it changed"),
   sort: choice(
     "<column>",
     "sort by this column; of times, the latest comes first",
@@ -50,7 +49,15 @@ const LISTED = {
   ...LIST,
 };
 
-/** Registered robots. Their enrolments and computers are in other files. */
+const RECOVERY = {
+  times: wholeNumber("<number>", "how often, 0 to 100; restarts the recovery window", RECOVERIES, {
+    required: true,
+    place: "recoveries_remaining",
+  }),
+  ...DRY_RUN,
+};
+
+/** Registered robots and their computers. Enrolments are in another folder. */
 export const robotCommands: readonly OperatorRow[] = [
   command({
     name: "robots list",
@@ -59,8 +66,8 @@ export const robotCommands: readonly OperatorRow[] = [
     flags: LISTED,
     examples: [
       "robot-policy robots list --site plant-1 --label cell=packing",
-      "robot-policy robots list --offline",
-      "robot-policy robots list --changed-since 1d --sort changed",
+      "robot-policy robots list --state offline",
+      "robot-policy robots list --changed-since 1d --sort changed --columns name,digest,changed",
       "robot-policy robots list --csv > robots.csv",
     ],
     run: list,
@@ -72,7 +79,7 @@ export const robotCommands: readonly OperatorRow[] = [
     flags: SHOW,
     examples: ["robot-policy robots show arm-7 --history", "robot-policy robots show arm-7 --contract"],
     run: (service, flags, name) =>
-      withRobot(service, name, (robot, document) => showRobot(service, flags, robot, document)),
+      withFound(service, ROBOT, name, (robot, document) => showRobot(service, flags, robot, document)),
   }),
   command({
     name: "robots setup",
@@ -80,7 +87,7 @@ export const robotCommands: readonly OperatorRow[] = [
     flags: SETUP,
     examples: [
       "robot-policy robots setup --name arm-7 --type lerobot.so101-follower.v1 --region us-west-2 --file calibration.json",
-      "robot-policy robots setup --from arm-7.yaml --dry-run",
+      "robot-policy robots setup --name arm-7 --site plant-1 --dry-run",
       "robot-policy robots setup --name cell-4 --region us-west-2 --manifest robot-manifest.yaml",
     ],
     run: setUpRobot,
@@ -91,7 +98,8 @@ export const robotCommands: readonly OperatorRow[] = [
     argument: "ROBOT NAME",
     flags: CHANGE,
     examples: ["robot-policy robots rename arm-7 arm-8"],
-    run: (service, _flags, name, newName) => withRobot(service, name, (robot) => rename(service, robot, newName)),
+    run: (service, _flags, name, newName) =>
+      withFound(service, ROBOT, name, (robot) => rename(service, robot, newName)),
   }),
   command({
     name: "robots remove",
@@ -100,63 +108,67 @@ export const robotCommands: readonly OperatorRow[] = [
     argument: "ROBOT",
     flags: CHANGE,
     examples: ["robot-policy robots remove arm-7", "robot-policy robots remove arm-7 --dry-run"],
-    run: (service, _flags, name) => withRobot(service, name, (robot) => remove(service, robot)),
+    run: (service, _flags, name) => withFound(service, ROBOT, name, (robot) => remove(service, robot)),
+  }),
+  command({
+    name: "robots thaw",
+    summary: "let a robot that was frozen by a false alarm work again",
+    argument: "ROBOT",
+    flags: CHANGE,
+    examples: ["robot-policy robots thaw arm-7"],
+    async run(service, _flags, name) {
+      const found = await findInstallation(service, name);
+      return typeof found === "number" ? found : thaw(service, found);
+    },
+  }),
+  command({
+    name: "robots allow-recovery",
+    summary: "let a robot that was away for long renew its expired credential",
+    argument: "ROBOT",
+    flags: RECOVERY,
+    examples: ["robot-policy robots allow-recovery arm-7 --times 5"],
+    async run(service, { times = 0 }, name) {
+      const found = await findInstallation(service, name);
+      return typeof found === "number" ? found : allowRecovery(service, found, times);
+    },
   }),
 ];
 
 /** All registered robots, or those that match; oldest first by default. */
 async function list(service: Service, flags: Given<typeof LISTED>): Promise<ExitCode> {
   const { terminal, context } = service;
-  const { site, region, type, label, state, online, offline, changedSince, digest, sort } = flags;
+  const { site, region, type, label = {}, state, changedSince, columns, sort = "" } = flags;
   const since = changedSince === undefined ? undefined : readTimeFlag("--changed-since", changedSince, context);
   if (since === null) return EXIT.usage;
-  const isRegistrationAsked = digest === true || changedSince !== undefined || isColumnAsked(flags);
+  const isRegistrationAsked =
+    since !== undefined || [...namedColumns({ columns }), sort].some((name) => REGISTRATION_COLUMNS.has(name));
   // A table also shows which names are contested.
-  const result = await loadRobots(
-    service,
-    isRegistrationAsked ? "asked" : service.flags.json === true ? "no" : "if-shown",
-  );
-  if (result.kind !== "ok") return showList(service, result, tableOf(ROBOTS));
-  const robots = result.value;
-  const hasRegistrations = itemsIn(robots).every(({ registration }) => registration !== undefined);
-  const view = tableOf(ROBOTS, digest === true && hasRegistrations ? DIGEST_COLUMNS : USUAL_COLUMNS);
-  const asksState = state !== undefined || online === true || offline === true;
-  if (asksState && itemsIn(robots).some((robot) => presenceOf(robot.view) === null))
+  const unasked = service.flags.json === true ? "no" : "if-shown";
+  const result = await loadRobots(service, isRegistrationAsked ? "asked" : unasked);
+  const view = tableOf(ROBOTS, USUAL_COLUMNS);
+  if (result.kind !== "ok") return showList(service, result, view);
+  const robots = itemsIn(result.value);
+  const hasRegistrations = robots.every(({ registration }) => registration !== undefined);
+  if (state !== undefined && robots.some((robot) => presenceOf(robot.view) === null))
     return refuseNotOffered("say which robots are online", terminal);
   if (since !== undefined && !hasRegistrations) return refuseNotOffered("say when robots changed", terminal);
   if (isRegistrationAsked && !hasRegistrations)
     terminal.note("This service does not show digests and when they changed.");
-  const now = service.now().ms;
-  const selected = keepListed(
-    robots,
-    (robot) =>
-      isWanted(ROBOTS, robot, { site, region, type, state }, now) &&
-      labelTexts(label ?? {}).every((text) => labelTexts(robot.view.labels).includes(text)) &&
-      (since === undefined || Date.parse(robot.registration?.changed_at ?? "") >= since.timeMs),
-  );
-  const { records } = keepListed(selected, ({ view: robot }) => {
-    if (online === true) return robot.status === "online";
-    return offline !== true || presenceOf(robot) === "offline";
-  });
+  const isSelected = (robot: ListedRobot) =>
+    isWanted(ROBOTS, robot, { site, region, type }, service.now().ms) &&
+    labelTexts(label).every((text) => labelTexts(robot.view.labels).includes(text)) &&
+    (since === undefined || Date.parse(robot.registration?.changed_at ?? "") >= since.timeMs);
+  const isInState = (robot: ListedRobot) => isWanted(ROBOTS, robot, { state }, service.now().ms);
+  const { records } = keepListed(result.value, (robot) => isSelected(robot) && isInState(robot));
   const compare = inOrderOf(ROBOTS, sort);
   const sorted = records.toSorted((left, right) => compare(left.value, right.value));
-  const empty = itemsIn(robots).length === 0 ? view.empty : "No robot matches.";
-  const exitCode = showList(service, { ...result, value: { ...robots, records: sorted } }, { ...view, empty });
-  if (online === true || offline === true) noteUnmonitored(itemsIn(selected), terminal);
-  if (service.flags.json !== true && flags.csv !== true && flags.columns === undefined) {
-    await warnOfRobots(
-      service,
-      sorted.map(({ value }) => value.view),
-    );
-  }
+  const empty = robots.length === 0 ? view.empty : "No robot matches.";
+  const exitCode = showList(service, { ...result, value: { ...result.value, records: sorted } }, { ...view, empty });
+  if (state === "online" || state === "offline") noteUnmonitored(robots.filter(isSelected), terminal);
   return exitCode;
 }
 
-function isColumnAsked({ columns, sort = "" }: Given<typeof LISTED>): boolean {
-  return [...namedColumns({ columns }), sort].some((name) => REGISTRATION_COLUMNS.includes(name));
-}
-
-/** Says how many robots `--online` and `--offline` leave out, because they have no enrolled computer that sends heartbeats. */
+/** Says how many robots are neither online nor offline, because they have no enrolled computer that sends heartbeats. */
 function noteUnmonitored(robots: readonly ListedRobot[], terminal: Terminal): void {
   const count = robots.filter(({ view }) => presenceOf(view) === "not_monitored").length;
   if (count > 0)
@@ -237,4 +249,67 @@ function remove(service: Service, robot: IdentifiedRobotView): Promise<ExitCode>
     },
     show: () => terminal.print(`${robot.name} is removed (${robot.id}), and its name is free.`),
   });
+}
+
+/** The installation of a robot, and the service's answer. */
+interface FoundInstallation {
+  readonly robot: RobotView;
+  readonly installation: Answer<InstallationView>;
+}
+
+/** Finds the installation of a robot by the robot's name or id. @returns an exit code after reporting that there is none. */
+async function findInstallation(service: Service, name: string): Promise<FoundInstallation | ExitCode> {
+  const found = await find(service, ROBOT, name);
+  if (typeof found === "number") return found;
+  const { value: robot } = found;
+  const result = await service.call(beyondSpec.getInstallation, { parameters: { robot: robot.id } });
+  if (result.kind === "ok") return { robot, installation: result.value };
+  if (!isNothingNamed(result)) return service.failed(result);
+  const what = `no computer was ever enrolled as ${robot.name}`;
+  const fix = `run this on the robot, and approve its code: ${ENROLL_COMMAND}`;
+  return refuse({ code: "never-enrolled", what, fix }, EXIT.rejected, service.terminal);
+}
+
+/** Lets a frozen robot work again, after a false alarm. */
+async function thaw(service: Service, found: FoundInstallation): Promise<ExitCode> {
+  const { terminal } = service;
+  const { robot, installation } = found;
+  const { state, last_seen_at: seenAt, last_address: address } = installation.value;
+  const show = () => terminal.print(`${robot.name} is not frozen; its computer works with its credential.`);
+  if (state === "active" && service.flags.dryRun !== true) return service.answer(installation.document, show);
+  const explain = () => {
+    const seen = seenAt === null ? "" : `, seen ${timeAgo(seenAt, service.now())}`;
+    const from = `${seen} from ${address ?? "an unknown address"}`;
+    terminal.note(`${robot.name} is frozen, because two computers used its identity${from}.`);
+    for (const sentence of THAWING) terminal.note(sentence);
+    return "Thaw it?";
+  };
+  return changeInstallation(service, found, { frozen: false }, { explain, show });
+}
+
+/** Lets a robot that was away for long renew its expired credential. */
+function allowRecovery(service: Service, found: FoundInstallation, times: number): Promise<ExitCode> {
+  const { name } = found.robot;
+  const often = times === 1 ? "once" : `${times} times`;
+  const text =
+    times === 0
+      ? `${name} may not renew an expired credential any more.`
+      : `${name} may renew an expired credential ${often}; its computer tries by itself, within minutes.`;
+  const show = () => service.terminal.print(text);
+  return changeInstallation(service, found, { recoveries_remaining: times }, { show });
+}
+
+async function changeInstallation(
+  service: Service,
+  { robot, installation }: FoundInstallation,
+  body: InstallationChange,
+  change: Pick<Change<unknown>, "explain" | "show">,
+): Promise<ExitCode> {
+  if (installation.value.state === "revoked") {
+    const what = `the computer of ${robot.name} was replaced or removed`;
+    const fix = `run this on its computer, and approve the code: ${ENROLL_COMMAND}`;
+    return refuse({ code: "installation-revoked", what, fix }, EXIT.conflict, service.terminal);
+  }
+  const input = { parameters: { robot: robot.id }, body };
+  return makeChange(service, { row: beyondSpec.changeInstallation, input, ...change });
 }

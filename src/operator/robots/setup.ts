@@ -6,30 +6,27 @@ import { isPattern } from "../../look/patterns.ts";
 import type { RobotManifest } from "../../manifest/manifest.ts";
 import { defined } from "../../platform/defined.ts";
 import { EXIT, type ExitCode, type Terminal } from "../../platform/terminal.ts";
-import { shellWord } from "../../platform/text/shell-word.ts";
 import { isEnrolled } from "../../views/robots.ts";
-import { flagPlaces, type Places } from "../body.ts";
+import { flagPlaces } from "../body.ts";
 import { confirmationPrompt, makeChange, refusedBy } from "../change.ts";
 import type { OperatorContext } from "../context.ts";
 import { isNothingNamed, isUnknownOperation } from "../failure.ts";
 import { CHANGE, formed, type Given, labels, onOff, text, texts } from "../flags.ts";
-import { refuse, refuseIncomplete, refuseUsage } from "../refuse.ts";
+import { refuse, refuseUsage } from "../refuse.ts";
 import type { Service } from "../service.ts";
 import { findRegistered, type RegisteredRobot } from "./find.ts";
 import {
   carryOver,
   changeLines,
   type GivenRegistration,
-  keptText,
-  readRegistrationFile,
   type RegistrationBody,
-  type WrittenRegistration,
+  registrationMistake,
+  warnOfRegion,
+  warnOfType,
 } from "./registration.ts";
-import { registrationMistake, warnOfRegion, warnOfType } from "./registration-checks.ts";
 
 export const SETUP = {
-  from: text("<file>", "YAML file with these values, or - for stdin; flags take precedence"),
-  name: text("<name>", "unique, stable name of the robot", { place: "name" }),
+  name: text("<name>", "unique, stable name of the robot", { required: true, place: "name" }),
   type: text("<type>", "robot type id", { names: "catalog", place: "robot_type_id" }),
   region: text("<region>", "cloud region nearest to the robot", { names: "regions", place: "region" }),
   site: text("<site>", "site of the robot", { names: "sites", place: "site" }),
@@ -44,7 +41,6 @@ export const SETUP = {
     { excludes: ["--file"], place: "configuration_digest" },
   ),
   manifest: text("<file>", "robot manifest with its type, configuration files and contract"),
-  replace: text("<robot>", "replace the enrolled computer of this robot, also if it is online", { names: "robots" }),
   ...CHANGE,
 };
 
@@ -56,93 +52,72 @@ function readDigest(written: string) {
 }
 
 /**
- * Registers a robot without an agent. Each member comes from a flag, else from the registration file; type, files and contract else from the
- * robot manifest. A registered robot keeps what is not given, its digest too, and the operator confirms what changes. An enrolled robot
- * registers itself: without `--replace` it is left alone, because its computer would lose its credential.
+ * Registers a robot without an agent. Type, files and contract come from the flags, else from the robot manifest. A registered robot keeps
+ * what is not given, its digest too, and the operator confirms what changes. An enrolled robot registers itself, and is refused: its computer
+ * would lose its credential.
  */
 export async function setUpRobot(service: Service, flags: SetupFlags): Promise<ExitCode> {
   const { terminal, context } = service;
+  const { name = "" } = flags;
   const json = service.flags.json === true;
-  const file = flags.from === undefined ? null : await readRegistrationFile(flags.from, SETUP, json, context);
-  if (file?.kind === "unusable") return file.exitCode;
-  const read = flags.manifest === undefined ? null : await readManifest(flags.manifest, json, context);
-  if (typeof read === "number") return read;
-  const manifest = read?.manifest ?? null;
-  const fromFlags = defined({
-    name: flags.name,
-    robot_type_id: flags.type,
-    region: flags.region,
-    site: flags.site,
-    labels: flags.label,
-    configuration_digest: flags.configurationDigest,
-    configurationFiles: flags.file,
-  });
-  const written: WrittenRegistration = {
-    ...defined({ robot_type_id: manifest?.robot_type_id }),
-    ...file?.value,
-    ...fromFlags,
-  };
-  const { name } = written;
-  if (name === undefined) return refuseMissing(written, flags, terminal);
-  if (flags.replace !== undefined && flags.replace !== name) {
-    const what = `--replace names ${flags.replace}, but the registration is for the robot ${name}`;
-    return refuseUsage(what, "give the same name, or leave it out", terminal);
-  }
-  const digest = await digestOf(fromFlags, file?.value ?? {}, manifest, context);
+  const manifest = flags.manifest === undefined ? null : await readManifest(flags.manifest, json, context);
+  if (typeof manifest === "number") return manifest;
+  const digest = await digestOf(flags, manifest, context);
   if (typeof digest === "number") return digest;
   const given: GivenRegistration = {
     name,
     ...defined({
-      site: flags.clearSite === true ? undefined : written.site,
-      robot_type_id: written.robot_type_id,
-      region: written.region,
+      site: flags.site,
+      robot_type_id: flags.type ?? manifest?.robot_type_id,
+      region: flags.region,
       configuration_digest: digest ?? undefined,
-      labels: flags.clearLabels === true ? undefined : written.labels,
+      labels: flags.label,
       contract: manifest?.contract ?? undefined,
     }),
   };
-  const ofFlags = flagPlaces(SETUP, {
-    configuration_digest: "--file",
+  const places = flagPlaces(SETUP, {
+    ...(flags.type === undefined ? { robot_type_id: "--manifest" } : {}),
+    ...(flags.configurationDigest === undefined ? { configuration_digest: "--file" } : {}),
     contract: "--manifest",
-    confirm_replace: "--replace",
   });
-  const places: Places = (loc) => {
-    const member = String(loc[1]);
-    if (Object.hasOwn(fromFlags, member)) return ofFlags(loc);
-    if (file !== null && Object.hasOwn(file.value, member)) return file.places(loc);
-    return read?.places(loc) ?? ofFlags(loc);
-  };
   const mistake = registrationMistake(given);
   if (mistake !== null) {
     // Do not repeat the value: it may be a URL with a password.
     const { member, message } = mistake;
     const what = `${places(["body", member]) ?? member}: ${message}`;
-    terminal.problem({ code: "usage", what, fix: "every operator can read what is registered; correct it" });
-    return Object.hasOwn(fromFlags, member) ? EXIT.usage : EXIT.invalid;
+    return refuse({ code: "usage", what, fix: "every operator can read it; correct it" }, EXIT.usage, terminal);
   }
   const before = await findRegistered(service, name);
   if (typeof before === "number") return before;
   const known = before === "hidden" ? null : before;
-  const isReplacing = known === null ? false : await isEnrolledNow(service, name, known);
-  if (typeof isReplacing === "number") return isReplacing;
-  if (isReplacing && flags.replace === undefined) return refuseEnrolled(name, terminal);
+  const hasComputer = known === null ? false : await isEnrolledNow(service, name, known);
+  if (typeof hasComputer === "number") return hasComputer;
+  if (hasComputer) {
+    const what = `a computer is enrolled as ${name} and registers it; this would end its credential`;
+    return refuse({ code: "robot-enrolled", what, fix: ENROLLED_FIX }, EXIT.conflict, terminal);
+  }
   const registration = known === null ? given : carryOver(given, known, flags);
   const { robot_type_id: robotTypeId, region } = registration;
-  if (robotTypeId === undefined || region === undefined) return refuseMissing(registration, flags, terminal);
-  if (before !== null && registration.configuration_digest === undefined) return refuseUnknownDigest(name, terminal);
+  if (robotTypeId === undefined || region === undefined)
+    return refuseUsage(`the robot ${name} is new`, "give --region, and --type or --manifest", terminal);
+  if (before !== null && registration.configuration_digest === undefined) {
+    // Whatever the digest is, that of nothing would take its place.
+    const what = `this service does not show the configuration digest of ${name}, which would be lost`;
+    const fix = "give the files with --file, or --configuration-digest";
+    return refuse({ code: "digest-unknown", what, fix }, EXIT.usage, terminal);
+  }
   if (before === null && digest === null) terminal.note(NO_FILES);
   const body: RegistrationBody = {
     ...registration,
     robot_type_id: robotTypeId,
     region,
     configuration_digest: registration.configuration_digest ?? configurationDigest([]),
-    ...defined({ confirm_replace: flags.replace === undefined ? undefined : true }),
   };
   if (before === "hidden") terminal.note(HIDDEN);
   if (known?.robot_type_id !== robotTypeId) warnOfType(body, terminal);
   if (known?.region !== region) await warnOfRegion(service, region, terminal);
   if (known !== null && flags.dryRun !== true) {
-    const refused = await refusedChange(service, { given, body, before: known, isReplacing });
+    const refused = await refusedChange(service, body, known);
     if (refused !== null) return refused;
   }
   return makeChange(service, {
@@ -155,7 +130,7 @@ export async function setUpRobot(service: Service, flags: SetupFlags): Promise<E
 
 /** Loaded here, because no other command reads manifests. */
 async function readManifest(path: string, json: boolean, context: OperatorContext) {
-  const { readManifestFile } = await import("./manifest-file.ts");
+  const { readManifestFile } = await import("./robot-files.ts");
   return readManifestFile(path, json, context);
 }
 
@@ -163,13 +138,8 @@ const NO_FILES = "No configuration files: the digest covers nothing. --file name
 
 const HIDDEN = `This credential may not see robots. If the robot is registered already, it loses its ${ROBOT_TEXT_NAMES.join(", its ")}, labels and contract unless you give them again.`;
 
-interface Change {
-  readonly given: GivenRegistration;
-  readonly body: RegistrationBody;
-  readonly before: RegisteredRobot;
-  /** A computer is enrolled as the robot, and this registration takes its place. */
-  readonly isReplacing: boolean;
-}
+const ENROLLED_FIX =
+  "change the configuration on that computer; if it is gone, remove the robot first: robot-policy robots remove";
 
 /** Whether a computer is enrolled as the robot; an exit code after reporting that the service does not answer. */
 async function isEnrolledNow(service: Service, name: string, known: RegisteredRobot): Promise<boolean | ExitCode> {
@@ -181,75 +151,47 @@ async function isEnrolledNow(service: Service, name: string, known: RegisteredRo
   return isNothingNamed(result) ? false : service.failed(result);
 }
 
-function refuseEnrolled(name: string, terminal: Terminal): ExitCode {
-  const what = `a computer is enrolled as ${name} and registers it; this would end its credential`;
-  const fix = `change the configuration on that computer; or replace it: --replace ${shellWord(name)}`;
-  return refuse({ code: "robot-enrolled", what, fix }, EXIT.conflict, terminal);
-}
-
-/** Whatever the digest is, that of nothing would take its place. */
-function refuseUnknownDigest(name: string, terminal: Terminal): ExitCode {
-  const what = `this service does not show the configuration digest of ${name}, which would be lost`;
-  const fix = "give the files with --file, or --configuration-digest";
-  return refuse({ code: "digest-unknown", what, fix }, EXIT.usage, terminal);
-}
-
 /** Shows what changes of a registered robot. Null where the operator agrees, or is not asked. */
-async function refusedChange(service: Service, { given, body, before, isReplacing }: Change): Promise<ExitCode | null> {
+async function refusedChange(
+  service: Service,
+  body: RegistrationBody,
+  before: RegisteredRobot,
+): Promise<ExitCode | null> {
   const { terminal } = service;
   const changes = changeLines(body, before);
-  if (isReplacing)
-    terminal.note(`The computer that is enrolled as ${body.name} loses its credential and must enroll again.`);
-  if (changes.length === 0 && !isReplacing) return null;
-  if (changes.length > 0) terminal.note(`${body.name} is registered already. This changes it:`);
+  if (changes.length === 0) return null;
+  terminal.note(`${body.name} is registered already, and keeps what is not given. This changes it:`);
   for (const change of changes) terminal.note(`  ${change}`);
-  const kept = keptText(given, body);
-  if (kept !== "") terminal.note(`It keeps what is not given again: ${kept}.`);
   const prompt = confirmationPrompt(service);
   return prompt === null ? null : refusedBy(prompt, "Change it?", terminal);
 }
 
-function refuseMissing(
-  { name, robot_type_id: robotTypeId, region }: WrittenRegistration,
-  { from }: SetupFlags,
-  terminal: Terminal,
-): ExitCode {
-  const members = [
-    ["name", "--name", name],
-    ["robot_type_id", "--type or --manifest", robotTypeId],
-    ["region", "--region", region],
-  ] as const;
-  return refuseIncomplete("robot", from, members, terminal);
-}
-
-/** The given digest, or that of the files: from flags, else from the registration file, else from the manifest. Null where none has any. */
+/** The given digest, or that of the files: from flags, else from the manifest. Null where neither has any. */
 async function digestOf(
-  flags: WrittenRegistration,
-  file: WrittenRegistration,
+  { configurationDigest: given, file }: SetupFlags,
   manifest: RobotManifest | null,
   context: OperatorContext,
 ): Promise<string | ExitCode | null> {
-  const says = (source: WrittenRegistration) =>
-    source.configuration_digest !== undefined || source.configurationFiles !== undefined;
-  const source = says(flags) ? flags : file;
-  if (source.configuration_digest !== undefined) return source.configuration_digest;
-  const ofManifest = says(source) ? [] : (manifest?.configuration_files ?? []);
-  const ofRobot = ofManifest.find(
-    ({ path, hardware }) => path.startsWith("~/") || isPattern(path) || hardware !== undefined,
-  );
-  const { terminal } = context;
-  if (ofRobot !== undefined) {
-    const { path, hardware } = ofRobot;
-    const what = `the manifest lists ${path}, and only the robot knows what that is`;
-    const fix =
-      hardware === undefined
-        ? "give the files with --file, in the order of the manifest"
-        : "register on the robot: sudo robot-policy-agent --setup";
-    return refuse({ code: "home_missing", what, fix }, EXIT.invalid, terminal);
+  if (given !== undefined) return given;
+  const listed = manifest?.configuration_files ?? [];
+  if (file === undefined) {
+    const refused = refuseOfRobot(listed, context.terminal);
+    if (refused !== null) return refused;
   }
-  const files = source.configurationFiles ?? ofManifest.map(({ path }) => path);
-  if (files.length === 0 && source.configurationFiles === undefined) return null;
-  const { hashFiles } = await import("./hash-files.ts");
-  const snapshot = await hashFiles(files, context);
-  return typeof snapshot === "number" ? snapshot : snapshot.digest;
+  const files = file ?? listed.map(({ path }) => path);
+  if (files.length === 0) return null;
+  const { digestOfFiles } = await import("./robot-files.ts");
+  return digestOfFiles(files, context);
+}
+
+/** Refuses a manifest with files that only the robot can find. */
+function refuseOfRobot(listed: RobotManifest["configuration_files"], terminal: Terminal): ExitCode | null {
+  const ofRobot = listed.find(({ path, hardware }) => path.startsWith("~/") || isPattern(path) || hardware);
+  if (ofRobot === undefined) return null;
+  const what = `the manifest lists ${ofRobot.path}, and only the robot knows what that is`;
+  const fix =
+    ofRobot.hardware === undefined
+      ? "give the files with --file, in the order of the manifest"
+      : "register on the robot: sudo robot-policy-agent --setup";
+  return refuse({ code: "home_missing", what, fix }, EXIT.invalid, terminal);
 }

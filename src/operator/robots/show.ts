@@ -4,7 +4,7 @@ import { CONTRACT_SCHEMA } from "../../api/robot-terms.ts";
 import type { RegistrationRecord } from "../../api/registrations.ts";
 import type { IdentifiedRobotView } from "../../api/robot-views.ts";
 import { EXIT, type ExitCode, type Terminal } from "../../platform/terminal.ts";
-import { computerNeed } from "../../views/computers.ts";
+import { computerFacts, computerNeed } from "../../views/computers.ts";
 import { AXES, CAMERAS, contractFacts, numbered } from "../../views/contracts.ts";
 import { isEnrolled, REGISTRATIONS, robotFacts, robotNeeds } from "../../views/robots.ts";
 import { isCurrent } from "../../views/deployments.ts";
@@ -13,7 +13,7 @@ import { showFacts } from "../lists/show-list.ts";
 import { factTexts, needTexts, showColumns } from "../lists/shown.ts";
 import { callIfOffered, type Service } from "../service.ts";
 import type { Now } from "../times.ts";
-import { warnOfRegion, warnOfType } from "./registration-checks.ts";
+import { warnOfRegion, warnOfType } from "./registration.ts";
 
 export const SHOW = {
   history: onOff("show its registrations, what changed, and who sent them"),
@@ -21,8 +21,8 @@ export const SHOW = {
 };
 
 /**
- * Shows one robot, with its registration, and what it runs. `--json` prints the service's answer with the registration, the deployment and,
- * with `--history`, the history added; each is null where the service does not have it.
+ * Shows one robot, with its registration, and what it runs. `--json` prints the service's answer with the registration, the deployment,
+ * the computer and, with `--history`, the history added; each is null where the service does not have it.
  */
 export async function showRobot(
   service: Service,
@@ -37,16 +37,21 @@ export async function showRobot(
   const history = flags.history === true ? await callIfOffered(service, beyondSpec.getRobotHistory, input) : null;
   if (typeof history === "number") return history;
   const deployment = await currentDeployment(service, robot);
+  const computer = isEnrolled(robot) ? await service.call(beyondSpec.getInstallation, input) : null;
+  const installation = computer?.kind === "ok" ? computer.value : null;
   if (service.flags.json === true) {
     const more = flags.history === true ? { history: history?.document ?? null } : {};
-    const parts = { registration: registration?.document ?? null, deployment: deployment?.document ?? null };
+    const parts = {
+      registration: registration?.document ?? null,
+      deployment: deployment?.document ?? null,
+      installation: installation?.document ?? null,
+    };
     terminal.json(Object.assign({}, document, parts, more));
     return EXIT.ok;
   }
   const now = service.now();
   const shown = { view: robot, registration: registration?.value ?? null, deployment: deployment?.value };
-  const computer = isEnrolled(robot) ? await service.call(beyondSpec.getInstallation, input) : null;
-  const computersNeed = computer?.kind === "ok" ? computerNeed(computer.value.value, now.ms) : null;
+  const computersNeed = installation === null ? null : computerNeed(installation.value, now.ms);
   const needs = [...(computersNeed === null ? [] : [computersNeed]), ...robotNeeds(shown)];
   const contract = registration?.value.contract;
   showFacts(terminal, [
@@ -55,6 +60,10 @@ export async function showRobot(
     ["contract", contractText(contract, flags)],
     ...needTexts(needs, robot.name, now),
   ]);
+  if (installation !== null) {
+    terminal.heading("computer");
+    showFacts(terminal, factTexts(computerFacts(installation.value), now));
+  }
   if (registration !== null) warnOfType(registration.value, terminal);
   await warnOfRegion(service, robot.region, terminal);
   if (flags.contract === true && contract !== undefined) {

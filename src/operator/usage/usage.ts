@@ -19,13 +19,12 @@ import {
   type UsageSum,
   USUAL_DAYS,
 } from "../../views/usage.ts";
-import { csvLines } from "../../views/view.ts";
 import { command, type OperatorRow } from "../command.ts";
 import { documentOfFailure, type Failure, isUnknownOperation } from "../failure.ts";
 import { choice, CSV, type Given, text } from "../flags.ts";
 import { documentOf, itemsIn } from "../lists/listed.ts";
-import { type ListView, showAsItIs, showRows } from "../lists/show-list.ts";
-import { tableOf } from "../lists/shown.ts";
+import { showAsItIs, showRows } from "../lists/show-list.ts";
+import { type ListView, tableOf } from "../lists/shown.ts";
 import { refuse, refuseFlags } from "../refuse.ts";
 import type { Service } from "../service.ts";
 
@@ -73,7 +72,7 @@ async function usage(service: Service, flags: Given<typeof USAGE>): Promise<Exit
   const period = `from ${days.first} to ${days.last}, in whole days (UTC)`;
   const view: ListView<UsageSum> = {
     ...tableOf({ columns: usageColumns(by, total), empty: `Nothing was used ${period}` }),
-    csv: (items) => csvLines(usageFileColumns(by), items),
+    csvColumns: usageFileColumns(by),
   };
   const exitCode = showRows(service, view, sums, { by, since, until, items: sums });
   if (sums.length > 0 && flags.csv !== true && service.flags.json !== true) terminal.note(`Used ${period}.`);
@@ -175,14 +174,7 @@ export function sumUsage(records: readonly UsageRecord[], by: UsageBy): readonly
 }
 
 function nameFor(record: UsageRecord, by: UsageBy): string {
-  switch (by) {
-    case "robot":
-      return record.robot ?? "";
-    case "model":
-      return record.model_slug ?? "";
-    case "day":
-      return beginningOf(record).slice(0, 10);
-  }
+  return { robot: record.robot, model: record.model_slug, day: beginningOf(record).slice(0, 10) }[by] ?? "";
 }
 
 function beginningOf({ period_start: periodStart, created_at: createdAt }: UsageRecord): string {

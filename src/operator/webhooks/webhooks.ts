@@ -6,7 +6,7 @@ import { receiverOf, REMOVED, ROTATED, testedInWords, WEBHOOKS } from "../../vie
 import { bodyOf, flagPlaces } from "../body.ts";
 import { makeChange } from "../change.ts";
 import { command, type OperatorRow } from "../command.ts";
-import { find, type Resource } from "../find.ts";
+import { type Resource, withFound } from "../find.ts";
 import { CHANGE, DRY_RUN, LIST, wordsOf } from "../flags.ts";
 import { showList } from "../lists/show-list.ts";
 import { tableOf } from "../lists/shown.ts";
@@ -61,7 +61,7 @@ export const webhookCommands: readonly OperatorRow[] = [
     argument: "WEBHOOK",
     flags: DRY_RUN,
     examples: ["robot-policy webhooks test hooks.example.com"],
-    run: (service, _flags, name) => withWebhook(service, name, (webhook) => testWebhook(service, webhook)),
+    run: (service, _flags, name) => withFound(service, WEBHOOK, name, (webhook) => testWebhook(service, webhook)),
   }),
   command({
     name: "webhooks rotate",
@@ -70,7 +70,7 @@ export const webhookCommands: readonly OperatorRow[] = [
     flags: DRY_RUN,
     examples: ["robot-policy webhooks rotate hooks.example.com > secret"],
     run: (service, _flags, name) =>
-      withWebhook(service, name, ({ id }) =>
+      withFound(service, WEBHOOK, name, ({ id }) =>
         makeChange(service, {
           row: beyondSpec.rotateWebhook,
           input: { parameters: { webhook_id: id } },
@@ -91,7 +91,7 @@ export const webhookCommands: readonly OperatorRow[] = [
     flags: CHANGE,
     examples: ["robot-policy webhooks remove hooks.example.com"],
     run: (service, _flags, name) =>
-      withWebhook(service, name, (webhook) => {
+      withFound(service, WEBHOOK, name, (webhook) => {
         const receiver = receiverOf(webhook);
         return makeChange(service, {
           row: beyondSpec.deleteWebhook,
@@ -125,15 +125,6 @@ const WEBHOOK: Resource<WebhookView> = {
   namesOf: (webhook) => [webhook.url, receiverOf(webhook)],
   takesAnyText: true,
 };
-
-async function withWebhook(
-  service: Service,
-  name: string,
-  act: (webhook: WebhookView) => Promise<ExitCode>,
-): Promise<ExitCode> {
-  const found = await find(service, WEBHOOK, name);
-  return typeof found === "number" ? found : act(found.value);
-}
 
 /** Sends an event that says nothing, and shows what the receiver answered. */
 async function testWebhook(service: Service, webhook: WebhookView): Promise<ExitCode> {

@@ -125,9 +125,6 @@ describe("api", () => {
     const missing = await site.run("api", "GET", "/v1/robots/nobody");
     expect(missing).toMatchObject(endedWith(6, "Robot not found"));
     expect(JSON.parse(missing.out)).toMatchObject({ code: "NotFound" });
-    expect((await site.run("api", "GET", "/v1/robots/arm-1", "--include")).out).toMatch(
-      /^HTTP 200\n[\s\S]*content-type: application\/json/,
-    );
   });
 
   it("sends fields, a file or stdin as the body", async () => {
@@ -139,18 +136,6 @@ describe("api", () => {
     await writeFile(path, '{"label":"b"}');
     expect(JSON.parse((await post("", "--input", path)).out)).toMatchObject({ label: "b" });
     expect(JSON.parse((await post('{"label":"c"}', "--input", "-")).out)).toMatchObject({ label: "c" });
-  });
-
-  it("--paginate → every page, as one document", async () => {
-    const before = site.service.requests.length;
-    const { out } = await site.run("api", "/v1/robots", "--paginate", "--field", "limit=2");
-    expect(JSON.parse(out)).toEqual(await (await site.service.send("GET", "/v1/robots")).json());
-    expect(site.service.requests.length - before).toBeGreaterThan(1);
-  });
-
-  it("--paginate --dry-run → the request for the first page, as it would be sent", async () => {
-    const { out } = await site.run("api", "/v1/robots?site=a", "--paginate", "--dry-run");
-    expect(out).toContain(`GET ${site.urls.whole}/v1/robots?site=a&limit=1000\n`);
   });
 
   it.each([
@@ -178,12 +163,12 @@ it.each(["robots", "fleets", "models", "deployments", "keys", "contexts"])(
 it.each(["/\\ ", "/\\elsewhere.example/x", "/../.."])(
   "api %j → requested from the service, not from another host",
   async (path) => {
-    expect(await site.run("api", path, "--paginate")).toMatchObject(endedWith(6, "[http-404]"));
+    expect(await site.run("api", path)).toMatchObject(endedWith(6, "[http-404]"));
   },
 );
 
 describe("contexts", () => {
-  it("add, use, show and remove; the first context becomes current", async () => {
+  it("add, use, list and remove; the first context becomes current", async () => {
     const environment = {};
     const run = (...args: string[]) => site.runWith({ environment }, "contexts", ...args);
     const { key_file: keyFile } = site.service;
@@ -204,9 +189,9 @@ describe("contexts", () => {
     );
     await run("remove", "later");
     const unset = await run("add", "later", "--url", "https://later.example", "--key-file", "");
-    expect(unset).toMatchObject(endedWith(2, "--key-file names no file"));
+    expect(unset).toMatchObject(endedWith(2, "--key-file is empty"));
     const noAuthority = await run("add", "later", "--url", "https://later.example", "--ca-file", "");
-    expect(noAuthority).toMatchObject(endedWith(2, "--ca-file names no file"));
+    expect(noAuthority).toMatchObject(endedWith(2, "--ca-file is empty"));
     expect(await run("use", "other")).toMatchObject({
       out: expect.stringContaining("other (https://other.example) is the current context"),
       err: "",
@@ -215,7 +200,6 @@ describe("contexts", () => {
     expect((await site.runWith(overruled, "contexts", "use", "other")).err).toContain(
       "overrides the current context: ROBOT_POLICY_URL.",
     );
-    expect((await run("show")).out).toMatch(/^context +other \(current\)$/m);
     expect((await run("add", "lab", "--url", "https://x.example")).exitCode).toBe(7);
     expect((await run("add", "../x", "--url", "https://x.example")).exitCode).toBe(2);
     expect((await run("add", "plain", "--url", "http://x.example")).err).toContain("--allow-insecure");
@@ -223,7 +207,7 @@ describe("contexts", () => {
     const path = join(site.home, ".config/robot-policy/contexts.json");
     await writeFile(path, "{ torn", { mode: 0o600 });
     for (const args of [
-      ["show", "lab"],
+      ["use", "lab"],
       ["add", "lab", "--url", "https://x.example"],
     ])
       expect(await run(...args)).toMatchObject(endedWith(2, "it is damaged"));

@@ -46,7 +46,7 @@ it.each([
   ["keys revoke ", ["bootstrap", "cell 4"]],
   ["contexts use l", ["lab"]],
   ["robots list --site ", ["hall 1", "hall 2"]],
-  ["robots list --region=m", ["--region=moon"]],
+  ["robots list --region m", ["moon"]],
   ["robots list --type ", ["so101_follower", "wheelbarrow"]],
   ["robots list --label ", ["line=4", "shift=day"]],
   ["models show pi0", ["pi0.5"]],

@@ -70,7 +70,7 @@ describe("robots approve", () => {
       This adds the robot arm-1.
       Compare the code and the key with what the robot shows.
       Approve it? [y/N] 
-      arm-1 is approved, in us-west-2: its computer gets its credential within seconds.
+      arm-1 is approved, in us-west-2.
       "
     `);
     expect(await poll()).toBe("approved");
@@ -211,8 +211,8 @@ describe("robots approve, several", () => {
                  SHA256:FINGERPRINT
       Compare each code and key with what its robot shows.
       Approve all 2? [y/N] 
-      batch-1 is approved, in us-west-2 (WXYZ-2345).
-      batch-2 is approved, in us-west-2 (WXYZ-2345).
+      batch-1 is approved, in us-west-2.
+      batch-2 is approved, in us-west-2.
       "
     `);
     expect([await first.poll(), await second.poll()]).toEqual(["approved", "approved"]);

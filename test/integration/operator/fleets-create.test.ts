@@ -1,6 +1,3 @@
-import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
-
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { fleetCreateSchema } from "../../../src/api/fleets.ts";
@@ -21,19 +18,10 @@ const create = (name: string, model: string, ...args: string[]) =>
   site.run("fleets", "create", "--name", name, "--model", model, ...args);
 const ARMS = ["--robot", "arm-1", "--robot", "arm-2"] as const;
 
-async function write(name: string, text: string): Promise<string> {
-  const path = join(site.home, name);
-  await writeFile(path, text);
-  return path;
-}
-
 describe("fleets create", () => {
   it("--wait: the fleet becomes ready → members, a line for each change, and exit 0", async () => {
     const { exitCode, out, err } = await create("ready", STEADY.slug, ...ARMS, "--wait");
-    expect([exitCode, out]).toEqual([
-      0,
-      expect.stringMatching(/^ready {2}ready {2}fleet_\w+\n█{20} {2}2 ready of 2\n/),
-    ]);
+    expect([exitCode, out]).toEqual([0, expect.stringMatching(/^ready {2}ready {2}fleet_\w+\n2 ready of 2\n/)]);
     expect(err).toMatch(/^2 robots; all can run the model: arm-1, arm-2\nThe fleet ready is created \(fleet_\w+\)\.\n/);
     // The result on stdout says so already.
     expect(err).not.toContain("ready is ready");
@@ -98,83 +86,27 @@ describe("fleets create", () => {
     expect(ran.exitCode).toBe(130);
   });
 
-  it("--dry-run → the exact request from file and flags", async () => {
-    const from = await write(
-      "fleet.yaml",
-      `name: from-file\nsubject: ${STEADY.slug}\nselection:\n  selector: {site: lab, labels: {cell: "4"}}\n  membership: snapshot\npeak_active_robots: 2\n`,
-    );
-    const { exitCode, out } = await site.run(
-      "fleets",
-      "create",
-      "--from",
-      from,
-      "--name",
-      "other",
-      "--dry-run",
-      "--json",
-    );
-    expect([exitCode, JSON.parse(out)]).toMatchObject([
-      0,
-      {
-        method: "POST",
-        url: `${site.urls.whole}/v1/fleets`,
-        body: {
-          name: "other",
-          subject: STEADY.slug,
-          selection: { selector: { site: "lab", labels: { cell: "4" } }, membership: "snapshot" },
-          peak_active_robots: 2,
-          readiness_mode: "always_ready",
-        },
-      },
-    ]);
-  });
-
-  it("--from: the documented example → a valid fleet", async () => {
-    const from = join(import.meta.dirname, "../../../config/fleet.example.yaml");
-    const { exitCode, out } = await site.run("fleets", "create", "--from", from, "--dry-run", "--json");
-    expect(exitCode).toBe(0);
-    expect(fleetCreateSchema.parse(JSON.parse(out).body)).toMatchObject({
-      name: "packing",
-      selection: { selector: { site: "plant-1", labels: { cell: "packing" } } },
+  it("--dry-run → the exact request", async () => {
+    const args = ["--name", "dry", "--model", STEADY.slug, "--site", "lab", "--label", "cell=4", "--peak", "2"];
+    const { exitCode, out } = await site.run("fleets", "create", ...args, "--dry-run", "--json");
+    const { method, url, body } = JSON.parse(out);
+    expect([exitCode, method, url]).toEqual([0, "POST", `${site.urls.whole}/v1/fleets`]);
+    expect(fleetCreateSchema.parse(body)).toMatchObject({
+      name: "dry",
+      subject: STEADY.slug,
+      selection: { selector: { site: "lab", labels: { cell: "4" } } },
+      peak_active_robots: 2,
+      readiness_mode: "always_ready",
     });
   });
 
-  it("--from: several mistakes → all at once, at file:line:column with suggestions", async () => {
-    const from = await write(
-      "bad.yaml",
-      `nmae: x\nsubject: ""\nselection:\n  robots: [arm-1]\n  selector: {stie: lab}\n  membership: follow\npeak_active_robots: 0\nreadiness_mode: allways_ready\noperating_windows:\n  - {starts_at: 2030-01-01, ends_at: 2030-01-02T00:00:00Z}\nmodel: y\n`,
-    );
-    const { exitCode, err } = await site.run("fleets", "create", "--from", from);
-    const heads = err
-      .split("\n")
-      .filter((line) => line.includes(": error "))
-      .map((line) => line.slice(from.length + 1));
-    expect([exitCode, heads]).toEqual([
-      3,
-      [
-        "1:1: error unknown_key: unknown key nmae; did you mean name?",
-        "2:10: error text_format: expected a non-empty text",
-        "4:3: error selection: exactly one of robots and selector is required",
-        "5:14: error unknown_key: unknown key stie; did you mean site?",
-        "6:15: error not_allowed: follow is not one of snapshot",
-        "7:21: error out_of_range: 0 is outside the range: 1 to 1000",
-        "8:17: error not_allowed: allways_ready is not one of always_ready, scheduled, on_demand; did you mean always_ready?",
-        "10:17: error date_time: 2030-01-01 is not a time with a UTC offset, such as 2030-01-31T08:00:00+01:00",
-        "11:1: error unknown_key: unknown key model; did you mean subject?",
-      ],
-    ]);
-  });
-
-  it("--from: mistakes that only the service finds → at file:line:column, on both services", async () => {
-    const from = await write(
-      "refused.yaml",
-      `name: refused\nsubject: no-such-model\nselection:\n  robots:\n    - arm-1\n    - nobody\npeak_active_robots: 1\n`,
-    );
+  it("mistakes that only the service finds → at the flags, on both services", async () => {
+    const args = ["--name", "refused", "--model", "no-such-model", "--robot", "arm-1", "--robot", "nobody"];
     for (const run of [site.run, site.eleven]) {
-      const { exitCode, err } = await run("fleets", "create", "--from", from);
+      const { exitCode, err } = await run("fleets", "create", ...args);
       expect(exitCode).toBe(6);
-      expect(err).toContain(`${from}:6:7 "nobody": no robot has this name or id`);
-      expect(err).toContain(`${from}:2:10 "no-such-model": no model or checkpoint has this name`);
+      expect(err).toContain('--robot "nobody": no robot has this name or id');
+      expect(err).toContain('--model "no-such-model": no model or checkpoint has this name');
     }
   });
 
@@ -184,15 +116,13 @@ describe("fleets create", () => {
       expect(await run("fleets", "create", "--name", "x", "--model", STEADY.slug, ...args)).toMatchObject({
         exitCode: 6,
         err:
-          "error: no robot matches --site 'no where' --label line=4 [value_error]\n" +
-          "  → leave one out, or list sites and labels: robot-policy robots list\n",
+          `error: --robot, or --site, --region, --type, --label {"site":"no where","labels":{"line":"4"}}: ` +
+          "no robot matches [value_error]\n  → robot-policy robots list shows valid names\n",
       });
     }
   });
 
   it.each<[args: readonly string[], err: RegExp]>([
-    [[], /incomplete[^]*give --name; --model; --robot, or --site[^]*--peak/],
-    [["--name", "x", "--model", "m", "--site", "s"], /incomplete[^]*give --peak\n/],
     [["--robot", "a", "--site", "s"], /--robot and --site exclude each other/],
     [["--peak", "many"], /--peak 'many' is not a number/],
     [["--window", "2030-01-01/2030-01-02"], /--window '2030-01-01\/2030-01-02' is not START\/END/],
@@ -200,7 +130,14 @@ describe("fleets create", () => {
     [["--mode", "never"], /never/],
     [["--membership", "follow"], /unknown option '--membership'/],
   ])("usage: %j", async (args, err) => {
-    expect(await site.run("fleets", "create", ...args)).toMatchObject(endedWith(2, err));
+    const named = ["--name", "x", "--model", STEADY.slug];
+    expect(await site.run("fleets", "create", ...named, ...args)).toMatchObject(endedWith(2, err));
+  });
+
+  it("no robots, no peak → the flags that give them", async () => {
+    const incomplete = ["fleets", "create", "--name", "x", "--model", STEADY.slug];
+    expect(await site.run(...incomplete)).toMatchObject(endedWith(6, "--robot, or --site"));
+    expect(await site.run(...incomplete, "--site", "lab")).toMatchObject(endedWith(6, "--peak"));
   });
 
   it("a taken name → exit 7", async () => {

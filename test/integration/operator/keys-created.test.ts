@@ -1,12 +1,12 @@
 /** The answer that creates a key, whose members the service document leaves open. What else it leaves open is in session.test.ts. */
-import { writeFileSync } from "node:fs";
 import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { describe, expect, it, onTestFinished } from "vitest";
 
-import { endedWith, runOperator } from "../../support/operator/operator.ts";
+import { type Files, systemFiles } from "../../../src/platform/files/files.ts";
+import { endedWith, type OperatorSurroundings, runOperator } from "../../support/operator/operator.ts";
 import { type HostedStubOptions, startHostedStub } from "../../support/operator/hosted-stub.ts";
 
 async function start(created: NonNullable<HostedStubOptions["created"]>) {
@@ -17,12 +17,13 @@ async function start(created: NonNullable<HostedStubOptions["created"]>) {
     await rm(home, { recursive: true });
   });
   const environment = { HOME: home, ROBOT_POLICY_URL: service.url, ROBOT_POLICY_API_KEY: "sk_test_CANARYcanaryCANARY" };
-  const run = async (...args: string[]) => {
-    const ran = await runOperator({ environment }, args);
+  const run = (...args: string[]) => runWith({}, ...args);
+  const runWith = async (surroundings: OperatorSurroundings, ...args: string[]) => {
+    const ran = await runOperator({ ...surroundings, environment }, args);
     expect(ran.err).not.toMatch(/captive portal|check --url/);
     return ran;
   };
-  return { home, run };
+  return { home, run, runWith };
 }
 
 const KEY = `sk_hosted_${"1".padStart(24, "k")}`;
@@ -67,16 +68,17 @@ describe("keys create: never loses the key", () => {
     expect(await run("keys", "create", "cell 4", ...ROBOT, "--json")).toMatchObject({ exitCode: 0 });
   });
 
-  it("--out, and somebody else makes the file meanwhile → on stdout: without an id the key cannot be revoked again", async () => {
-    const out = join(tmpdir(), `key-${process.pid}`);
-    onTestFinished(() => rm(out));
-    const { run } = await start((key) => {
-      writeFileSync(out, "theirs");
-      return { token: key };
-    });
-    const ran = await run("keys", "create", "cell 4", ...ROBOT, "--out", out);
-    expect(ran).toMatchObject({ ...endedWith(1, "it works, and is shown above, only once"), out: `${KEY}\n` });
-    expect(await readFile(out, "utf8")).toBe("theirs");
+  it("--out, and the disk is full → on stdout, and no file remains", async () => {
+    const { home, runWith } = await start((key) => ({ token: key }));
+    const out = join(home, "cell.key");
+    const full = () => Promise.reject(Object.assign(new Error("full"), { code: "ENOSPC" }));
+    const files: Files = {
+      ...systemFiles,
+      createExclusive: async (path, mode) => ({ ...(await systemFiles.createExclusive(path, mode)), write: full }),
+    };
+    const ran = await runWith({ files }, "keys", "create", "cell 4", ...ROBOT, "--out", out);
+    expect(ran).toMatchObject({ ...endedWith(1, "the key works, and is shown above, only once"), out: `${KEY}\n` });
+    await expect(stat(out)).rejects.toThrow("ENOENT");
   });
 
   it.each<[what: string, args: readonly string[], answer: object, warning: RegExp]>([

@@ -4,7 +4,6 @@ import { join } from "node:path";
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 
-import { robotSetupSchema } from "../../../src/api/robots.ts";
 import { REGION, ROBOT_TYPE } from "../../conformance/api/catalog.ts";
 import { endedWith, openOperatorSite, type OperatorSite } from "../../support/operator/operator.ts";
 import { customManifest } from "../../support/robot/custom-manifest.ts";
@@ -40,49 +39,6 @@ describe("robots setup", () => {
     });
   });
 
-  it("--from: a file and flags → flags take precedence", async () => {
-    const file = await write("cal.yaml", "offset: 3\n");
-    const from = await write(
-      "robot.yaml",
-      `name: from-file\nrobot_type_id: ${ROBOT_TYPE}\nregion: ${REGION}\nsite: lab\nlabels: {cell: "5"}\nconfiguration_files: [cal.yaml]\n`,
-    );
-    const { out } = await site.run("robots", "setup", "--from", from, "--site", "yard", "--dry-run", "--json");
-    expect(JSON.parse(out)).toMatchObject({
-      dry_run: true,
-      method: "POST",
-      url: `${site.urls.whole}/v1/robots/setup`,
-      body: {
-        name: "from-file",
-        robot_type_id: ROBOT_TYPE,
-        region: REGION,
-        site: "yard",
-        labels: { cell: "5" },
-        configuration_digest: digestBySha256sum(file),
-      },
-    });
-    expect(out).not.toContain(site.service.key);
-    expect((await site.run("robots", "show", "from-file")).exitCode).toBe(6);
-  });
-
-  it("--from: --clear-site and --clear-labels → without those of the file", async () => {
-    const from = await write("cell.yaml", `name: cell\nregion: ${REGION}\nsite: lab\nlabels: {cell: "5"}\n`);
-    const args = ["--from", from, "--type", ROBOT_TYPE, "--configuration-digest", DIGEST];
-    const bodyOf = async (flag: string) => (await site.json("robots", "setup", ...args, flag, "--dry-run")).body;
-    const rest = { name: "cell", robot_type_id: ROBOT_TYPE, region: REGION, configuration_digest: DIGEST };
-    for (const before of ["new", "registered"]) {
-      expect(await bodyOf("--clear-site"), before).toEqual({ ...rest, labels: { cell: "5" } });
-      expect(await bodyOf("--clear-labels"), before).toEqual({ ...rest, site: "lab" });
-      await site.register("cell", { site: "yard", labels: { cell: "4" } });
-    }
-  });
-
-  it("--from: the documented example → a valid robot", async () => {
-    const from = join(import.meta.dirname, "../../../config/robot-setup.example.yaml");
-    const { exitCode, out } = await site.run("robots", "setup", "--from", from, "--dry-run", "--json");
-    expect(exitCode).toBe(0);
-    expect(robotSetupSchema.parse(JSON.parse(out).body)).toMatchObject({ name: "packing-cell-4", site: "plant-1" });
-  });
-
   it("--manifest of a custom robot → its type, files and contract; robots show --contract shows the contract", async () => {
     const file = await write("bench.yaml", "x: 1\n");
     const manifest = await write("robot-manifest.yaml", customManifest([file]));
@@ -95,32 +51,37 @@ describe("robots setup", () => {
     expect(out).toMatch(/^0 +arm\.shoulder\.position +rad +-1\.57\d* … 1\.57/m);
   });
 
-  it("values that the service refuses → a finding at the flag or at the line of the file", async () => {
-    const from = await write("long.yaml", `name: x\nregion: ${REGION}\nsite: ${"s".repeat(129)}\n`);
-    const { exitCode, err } = await site.run("robots", "setup", "--from", from, "--type", "t".repeat(257));
-    expect(exitCode).toBe(6);
-    expect(err).toContain(`--type "ttt`);
-    expect(err).toContain(`${from}:3:7 "sss`);
+  it("--dry-run → the request, without the key; registers nothing", async () => {
+    const file = await write("cal.yaml", "offset: 3\n");
+    const args = ["--name", "dry", ...ROBOT, "--site", "yard", "--label", "cell=5", "--file", file];
+    const { out } = await site.run("robots", "setup", ...args, "--dry-run", "--json");
+    expect(JSON.parse(out)).toMatchObject({
+      dry_run: true,
+      method: "POST",
+      url: `${site.urls.whole}/v1/robots/setup`,
+      body: {
+        name: "dry",
+        robot_type_id: ROBOT_TYPE,
+        region: REGION,
+        site: "yard",
+        labels: { cell: "5" },
+        configuration_digest: digestBySha256sum(file),
+      },
+    });
+    expect(out).not.toContain(site.service.key);
+    expect((await site.run("robots", "show", "dry")).exitCode).toBe(6);
   });
 
-  it.each<[what: string, text: string, finding: RegExp]>([
-    ["an unknown key", "nmae: x\n", /:1:1: error unknown_key: unknown key nmae; did you mean name\?/],
-    ["the name of a flag as a key", "name: x\ntype: y\n", /:2:1: error unknown_key: .*did you mean robot_type_id\?/],
-    [
-      "a number for a label",
-      "labels: {cell: 4}\n",
-      /:1:16: error wrong_type: expected a text, found a number; write it in quotes/,
-    ],
-    ["an invalid digest", "configuration_digest: sha256:abc\n", /:1:23: error digest_format/],
-    ["an API key", "name: sk_rps_0123456789abcdefghij\n", /:1:7: error secret_in_registration/],
-    ["invalid YAML", "name: [\n", /error yaml_syntax/],
-  ])("--from with %s → exit 3, at file:line:column", async (_what, text, finding) => {
-    const path = await write("bad.yaml", text);
-    const { exitCode, err } = await site.run("robots", "setup", "--from", path, "--name", "never", ...ROBOT);
-    expect([exitCode, err]).toEqual([3, expect.stringMatching(finding)]);
-    expect(err).not.toContain("0123456789abcdefghij");
-    const json = await site.run("robots", "setup", "--from", path, "--name", "never", ...ROBOT, "--json");
-    expect(JSON.parse(json.out).findings[0]).toMatchObject({ file: path, severity: "error" });
+  it("values that the service refuses → a finding at the flag", async () => {
+    const { exitCode, err } = await site.run(
+      "robots",
+      "setup",
+      "--name=x",
+      "--region",
+      REGION,
+      `--type=${"t".repeat(257)}`,
+    );
+    expect([exitCode, err]).toEqual([6, expect.stringContaining('--type "ttt')]);
   });
 
   describe("the robot is already registered", () => {
@@ -135,10 +96,9 @@ describe("robots setup", () => {
         exitCode: 0,
         err:
           "warning: no endpoint is in the region moon.\n" +
-          "held is registered already. This changes it:\n" +
+          "held is registered already, and keeps what is not given. This changes it:\n" +
           `  region    ${REGION} → moon\n` +
-          "  digest    sha256:000000000000 → sha256:777777777777\n" +
-          "It keeps what is not given again: site lab, labels cell=4, its contract.\n",
+          "  digest    sha256:000000000000 → sha256:777777777777\n",
       });
       expect(await registration()).toMatchObject({ ...registered, region: "moon", configuration_digest: OTHER_DIGEST });
     });
@@ -166,17 +126,12 @@ describe("robots setup", () => {
       expect(await site.run("robots", "setup", "--name", "held", "--site", "yard")).toMatchObject({
         exitCode: 0,
         out: expect.stringContaining(`with ${DIGEST}.`),
-        err: expect.stringMatching(/^held is registered[^]*site +lab → yard\n[^]*its contract, its digest\.\n$/),
+        err: expect.stringMatching(/^held is registered[^]*site +lab → yard\n$/),
       });
       const kept = { robot_type_id: ROBOT_TYPE, region: REGION, configuration_digest: DIGEST };
       expect(await registration()).toMatchObject({ ...registered, ...kept, site: "yard" });
       const manifest = await write("hosted.yaml", "robot_type_id: lerobot.so101-follower.v1\n");
       expect((await bodyOf("--manifest", manifest)).configuration_digest).toBe(DIGEST);
-    });
-
-    it("a file that lists no files → the digest of nothing, as told", async () => {
-      const from = await write("empty.yaml", "configuration_files: []\n");
-      expect((await bodyOf("--from", from)).configuration_digest).toBe(NO_DIGEST);
     });
 
     it("documented service, no digest → refused: it would be replaced by that of nothing", async () => {
@@ -207,10 +162,9 @@ describe("robots setup", () => {
       expect(await site.eleven(...args)).toMatchObject({
         exitCode: 0,
         err:
-          "held is registered already. This changes it:\n" +
+          "held is registered already, and keeps what is not given. This changes it:\n" +
           "  digest    not shown → sha256:777777777777\n" +
-          "  contract  not shown → none\n" +
-          "It keeps what is not given again: site lab, labels cell=4.\n",
+          "  contract  not shown → none\n",
       });
     });
 
@@ -233,10 +187,10 @@ describe("robots setup", () => {
     expect(ran.err).not.toContain("pw");
   });
 
-  it("--from with an invalid region → exit 3, at its line", async () => {
-    const from = await write("region.yaml", `name: x\nrobot_type_id: ${ROBOT_TYPE}\nregion: "my region"\n`);
-    expect(await site.run("robots", "setup", "--from", from)).toMatchObject(
-      endedWith(3, `${from}:3:9: expected the code of a region`),
+  it("an invalid region → exit 2, at its flag", async () => {
+    const args = ["--name", "x", "--type", ROBOT_TYPE, "--region", "my region"];
+    expect(await site.run("robots", "setup", ...args)).toMatchObject(
+      endedWith(2, "--region: expected the code of a region"),
     );
   });
 
@@ -257,12 +211,12 @@ describe("robots setup", () => {
     );
   });
 
-  it("--from - → reads stdin", async () => {
-    const input = `name: piped\nrobot_type_id: ${ROBOT_TYPE}\nregion: ${REGION}\n`;
-    const environment = { ROBOT_POLICY_URL: site.urls.whole, ROBOT_POLICY_API_KEY: site.service.key };
-    expect(await site.runWith({ input, environment }, "robots", "setup", "--from", "-")).toMatchObject(
-      endedWith(0, /^No configuration files: the digest covers nothing\. --file names them\.\n/),
-    );
+  it("neither files nor digest → the digest of nothing, as told", async () => {
+    expect(await site.run("robots", "setup", "--name", "bare", ...ROBOT)).toMatchObject({
+      exitCode: 0,
+      out: expect.stringContaining(NO_DIGEST),
+      err: expect.stringMatching(/^No configuration files: the digest covers nothing\. --file names them\.\n/),
+    });
   });
 
   it.each<[what: string, args: readonly string[], exitCode: number, err: RegExp]>([
@@ -272,26 +226,21 @@ describe("robots setup", () => {
       3,
       /there is no such file \(\/nope\) \[file_missing\]/,
     ],
-    ["no name", ROBOT, 2, /incomplete[^]*give --name\n/],
-    ["a new robot without type and region", ["--name", "x"], 2, /give --type or --manifest; --region\n/],
-    [
-      "files and a digest",
-      ["--file", "a", "--configuration-digest", `sha256:${"0".repeat(64)}`],
-      2,
-      /exclude each other/,
-    ],
-    ["an invalid digest", ["--configuration-digest", "x"], 2, /is not a digest/],
+    ["no name", ROBOT, 2, /--name/],
+    ["a new robot without type and region", ["--name", "x"], 2, /give --region, and --type or --manifest\n/],
+    ["files and a digest", ["--name", "x", "--file", "a", "--configuration-digest", DIGEST], 2, /exclude each other/],
+    ["an invalid digest", ["--name", "x", "--configuration-digest", "x"], 2, /is not a digest/],
     [
       "no such manifest",
       ["--name", "x", "--manifest", "/nope"],
       3,
-      /^\/nope:1:1: error file_missing: there is no such file/m,
+      /there is no such file \(\/nope\) \[file_missing\]/,
     ],
   ])("%s → exit code and error", async (_what, args, exitCode, err) => {
     expect(await site.run("robots", "setup", ...args)).toMatchObject(endedWith(exitCode, err));
   });
 
-  it("--manifest - → the findings name stdin, as those of --from - do", async () => {
+  it("--manifest - → the findings name stdin", async () => {
     const args = ["robots", "setup", "--name", "x", "--manifest", "-"];
     const ran = await site.runWith({ input: "robot_type_id: 7\n" }, ...args);
     expect(ran).toMatchObject(endedWith(3, "<stdin>:1:16: error wrong_type"));

@@ -116,11 +116,8 @@ describe.skipIf(!hasProgram("dpkg-deb"))("scripts/package (needs dpkg-deb)", () 
       .toMatchInlineSnapshot(`
       "-rw-r--r-- /etc/robot-policy-service/config.example.yaml
       -rw-r--r-- /etc/robot-policy-service/models.example.yaml
-      -rw-r--r-- /usr/lib/robot-policy/console/assets/console-HASH.css
       -rw-r--r-- /usr/lib/robot-policy/console/assets/console-HASH.css.gz
-      -rw-r--r-- /usr/lib/robot-policy/console/assets/console-HASH.js
       -rw-r--r-- /usr/lib/robot-policy/console/assets/console-HASH.js.gz
-      -rw-r--r-- /usr/lib/robot-policy/console/assets/favicon-HASH.svg
       -rw-r--r-- /usr/lib/robot-policy/console/assets/favicon-HASH.svg.gz
       -rw-r--r-- /usr/lib/robot-policy/console/index.html
       -rw-r--r-- /usr/lib/robot-policy/lib/chokidar.cjs

@@ -10,6 +10,7 @@ import { runOperatorProgram } from "../../../src/operator/program.ts";
 import type { ProcessContext } from "../../../src/cli/process-context.ts";
 import { DEFAULT_TIMEOUTS } from "../../../src/client/transport/transport.ts";
 import { type Clock, systemClock } from "../../../src/platform/clock.ts";
+import { type Files, systemFiles } from "../../../src/platform/files/files.ts";
 import { systemMachine } from "../../../src/platform/machine.ts";
 import { catalogText, REGION, ROBOT_TYPE } from "../../conformance/api/catalog.ts";
 import { type InferenceServer, startInferenceServer } from "../../conformance/api/inference.ts";
@@ -110,6 +111,7 @@ export function endedWith(exitCode: number, err: string | RegExp) {
 
 export interface OperatorSurroundings extends Surroundings {
   readonly clock?: Clock;
+  readonly files?: Files;
 }
 
 const SHORTEST_LIMIT_MS = Math.min(...Object.values(DEFAULT_TIMEOUTS));
@@ -122,10 +124,11 @@ export const HASTY_CLOCK: Clock = {
 
 /** Runs robot-policy in this process. */
 export function runOperator(
-  { clock = systemClock, ...surroundings }: OperatorSurroundings,
+  { clock = systemClock, files = systemFiles, ...surroundings }: OperatorSurroundings,
   argv: readonly string[],
 ): Promise<Ran> {
-  const run = (own: ProcessContext) => runOperatorProgram(argv, own, { ...systemMachine({}, own.processId), clock });
+  const run = (own: ProcessContext) =>
+    runOperatorProgram(argv, own, { ...systemMachine({}, own.processId), clock, files });
   const environment = { NO_COLOR: "1", ...surroundings.environment };
   return runInProcess(`robot-policy ${argv.join(" ")}`, run, { ...surroundings, environment });
 }

@@ -9,7 +9,7 @@ describe("formErrors", () => {
     detail: "",
     findings: [
       { type: "string_too_short", loc: ["body", "name"], msg: "", ctx: { min_length: 1 } },
-      { type: "missing", loc: ["body", "peak"], msg: "" },
+      { type: "missing", loc: ["body", "peak"], msg: "Field required" },
       { type: "value_error", loc: ["body", "windows", 0, "ends_at"], msg: "ends before it starts" },
     ],
   };
@@ -26,7 +26,7 @@ describe("formErrors", () => {
 
   it("an error without a field of its own → at the nearest field above, or for the whole form", () => {
     const errors = formErrors(problem, ["name", "windows"]);
-    expect([errors.of("windows"), errors.rest]).toEqual(["Ends before it starts.", ["peak: This is needed."]]);
+    expect([errors.of("windows"), errors.rest]).toEqual(["Ends before it starts.", ["peak: Field required."]]);
   });
 });
 

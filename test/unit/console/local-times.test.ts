@@ -2,7 +2,6 @@
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 
 import { bodyOf } from "../../../src/console/browser/fleets/draft.ts";
-import { expiryOf } from "../../../src/views/keys.ts";
 
 describe.each([
   ["UTC", "2026-01-31T22:30:00.000Z", "2026-07-31T22:30:00.000Z"],
@@ -18,29 +17,25 @@ describe.each([
 
   it("an operating window is sent in the person's time zone", () => {
     inZone();
-    const body = bodyOf(formWith("scheduled", "2026-01-31T22:30", "2026-07-31T22:30"));
+    const body = bodyOf(formWith("scheduled", "2026-01-31 22:30 to 2026-07-31T22:30"));
     expect(body.operating_windows).toEqual([{ starts_at: winter, ends_at: summer }]);
-  });
-
-  it("the expiry of a key is read in the person's time zone", () => {
-    inZone();
-    expect([expiryOf("at", "2026-01-31T22:30", 0), expiryOf("at", "2026-07-31T22:30", 0)]).toEqual([winter, summer]);
   });
 });
 
-it("an invalid time is sent unchanged, and the service refuses it", () => {
-  const windows = [{ starts_at: "", ends_at: "soon" }];
-  expect(bodyOf(formWith("scheduled", "", "soon")).operating_windows).toEqual(windows);
+it("one window on each line; a line without two times is sent as it is, and the service refuses it", () => {
+  const text = "2026-01-31T22:30 2026-02-01T22:30\n\nsoon\n";
+  const windows = bodyOf(formWith("scheduled", text)).operating_windows;
+  expect(windows).toHaveLength(2);
+  expect(windows?.[1]).toEqual({ starts_at: "soon", ends_at: "soon" });
 });
 
 it("windows of a fleet that is not scheduled are not sent", () => {
-  expect(bodyOf(formWith("on_demand", "2026-01-31T22:30", "2026-07-31T22:30"))).not.toHaveProperty("operating_windows");
+  expect(bodyOf(formWith("on_demand", "2026-01-31T22:30 2026-07-31T22:30"))).not.toHaveProperty("operating_windows");
 });
 
-function formWith(readinessMode: string, startsAt: string, endsAt: string): FormData {
+function formWith(readinessMode: string, windows: string): FormData {
   const data = new FormData();
   data.set("readiness_mode", readinessMode);
-  data.set("operating_windows.0.starts_at", startsAt);
-  data.set("operating_windows.0.ends_at", endsAt);
+  data.set("operating_windows", windows);
   return data;
 }

@@ -25,12 +25,9 @@ export interface Page {
 export function openPage(): Page {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance", "Date"] });
   const requests: PageRequest[] = [];
-  const window = new EventTarget();
   const document = Object.assign(new EventTarget(), { visibilityState: "visible" });
 
   vi.stubGlobal("document", document);
-  vi.stubGlobal("navigator", { onLine: true });
-  vi.stubGlobal("addEventListener", window.addEventListener.bind(window));
   vi.stubGlobal("fetch", (path: string, { signal }: { readonly signal: AbortSignal }) => {
     const { promise, resolve, reject } = Promise.withResolvers<Response>();
     signal.addEventListener("abort", () => reject(signal.reason));

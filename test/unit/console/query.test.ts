@@ -53,19 +53,6 @@ it("asks again after a change during a request, whose answer may be too old", as
   expect(requests()).toHaveLength(2);
 });
 
-it("asks less often if answers are slow", async () => {
-  const page = openPage();
-  const { requests } = read(page);
-  await page.pass(600);
-  await requests()[0]?.answer([]);
-  const change = async (ms: number) => {
-    await page.pass(ms);
-    refresh(["robots"]);
-    return requests().length;
-  };
-  expect([await change(2999), await change(1)]).toEqual([1, 2]);
-});
-
 it("asks again for an answer that is a minute old, unless it is asked for once", async () => {
   const page = openPage();
   const { requests } = read(page);

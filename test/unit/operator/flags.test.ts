@@ -1,7 +1,7 @@
 /** A flag is declared once: its value, its row, its place in the body, and what is said of it. */
 import { expect, test } from "vitest";
 
-import { bodyOf, fileHints, flagPlaces } from "../../../src/operator/body.ts";
+import { bodyOf, flagPlaces } from "../../../src/operator/body.ts";
 import { choice, flagRows, labels, onOff, readFlags, text, wholeNumber, wordsOf } from "../../../src/operator/flags.ts";
 
 const DECLARED = {
@@ -68,14 +68,4 @@ test("flagPlaces: place of a finding → the flag of the nearest member around i
       ["body", "selection"],
     ].map(places),
   ).toEqual(["--label", "--peak", "MODEL", null]);
-});
-
-test("fileHints: names of flags, and members outside their mapping → where they belong", () => {
-  expect(Object.fromEntries(fileHints(DECLARED))).toEqual({
-    type: "did you mean robot_type_id?",
-    robot_type_id: "put it under selection, selector",
-    label: "did you mean labels?",
-    labels: "put it under selection, selector",
-    peak: "did you mean peak_active_robots?",
-  });
 });

@@ -2,7 +2,6 @@
 import { describe, expect, test } from "vitest";
 
 import { readNextPage } from "../../../src/client/operation-client.ts";
-import { joinPages } from "../../../src/operator/lists/listed.ts";
 import { readTime } from "../../../src/operator/times.ts";
 import { isWithin, sumUsage } from "../../../src/operator/usage/usage.ts";
 
@@ -45,17 +44,6 @@ test.each([
   ["nonsense", null],
 ])("readNextPage: %s → %j", (link, query) => {
   expect(readNextPage(link)).toEqual(query);
-});
-
-test.each([
-  [
-    [[1, 2], [3]],
-    [1, 2, 3],
-  ],
-  [[{ items: [1], total: 2 }, { items: [2] }], { items: [1, 2], total: 2 }],
-  [[{ a: 1 }], { a: 1 }],
-])("joinPages: %j", (pages, joined) => {
-  expect(joinPages(pages)).toEqual(joined);
 });
 
 describe("usage", () => {

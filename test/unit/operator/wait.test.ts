@@ -5,7 +5,6 @@ import { createTerminal } from "../../../src/cli/terminal.ts";
 import type { CallResult } from "../../../src/client/call-result.ts";
 import type { OperatorContext } from "../../../src/operator/context.ts";
 import { readDuration } from "../../../src/operator/flags.ts";
-import { countsBar } from "../../../src/operator/fleets/show.ts";
 import { endOf } from "../../../src/operator/fleets/wait.ts";
 import { withRelativeTimes } from "../../../src/operator/times.ts";
 import type { Service } from "../../../src/operator/service.ts";
@@ -192,16 +191,6 @@ describe("text formats", () => {
   ])("readDuration(%j) is %j", (text, expected) => {
     const read = readDuration(text);
     expect("value" in read ? read.value : null).toBe(expected);
-  });
-
-  it.each<[counts: FleetView["robots"], bar: string]>([
-    [{ registered: 4, ready: 1, active: 1, waiting: 1, blocked: 1 }, "██████████▒▒▒▒▒░░░░░"],
-    [{ registered: 2, ready: 2, active: 0, waiting: 0, blocked: 0 }, "█".repeat(20)],
-    [{ registered: 3, ready: 0, active: 0, waiting: 0, blocked: 3 }, "░".repeat(20)],
-    [{ registered: 0, ready: 0, active: 0, waiting: 0, blocked: 0 }, ""],
-    [{ registered: 1, ready: 9, active: 9, waiting: 0, blocked: 9 }, "█".repeat(20)],
-  ])("countsBar: %j", (counts, bar) => {
-    expect(countsBar(counts, open().context.terminal)).toBe(bar);
   });
 
   const NOW = { ms: Date.parse("2026-11-22T09:43:00Z"), isAbsolute: false };

@@ -87,7 +87,7 @@ describe("rows", () => {
   it.each<[what: string, robots: Partial<FleetView["robots"]>, waiting: typeof WAITING | null, text: string]>([
     ["over the peak", {}, WAITING, "2 ready, 165 over the peak, 19 waiting of 186"],
     ["offline", {}, { ...WAITING, endpoint: 18, robot: 1 }, "2 ready, 165 over the peak, 18 waiting, 1 offline of 186"],
-    ["counts of another time", { active: 1, waiting: 183 }, WAITING, "1 active, 2 ready, 183 waiting of 186"],
+    ["counts of another time", { waiting: 100 }, WAITING, "2 ready, 165 over the peak of 186"],
     ["not known", {}, null, "2 ready, 184 waiting of 186"],
     ["no robots", { registered: 0, ready: 0, waiting: 0 }, null, "0 robots"],
   ])("robotCounts: %s", (_what, parts, waiting, text) => {

@@ -7,9 +7,6 @@ import { useData } from "../data/query.ts";
 import { CsvButton } from "../parts/csv-button.tsx";
 import { Field } from "../parts/form/fields.tsx";
 import { withTimes } from "../parts/relative-time.tsx";
-import { columnsOf, filtersOf } from "../parts/shown.tsx";
-import type { Column } from "../parts/table/columns.tsx";
-import type { Filtering } from "../parts/table/filter-bar.tsx";
 import { ListPage } from "../parts/table/list-page.tsx";
 import { number } from "../parts/text.ts";
 import { setParameter, useLocation } from "../router.ts";
@@ -17,17 +14,9 @@ import { setParameter, useLocation } from "../router.ts";
 /** Changes on one page. */
 const PAGE_CHANGES = 1000;
 
-const COLUMNS = columnsOf(AUDIT.columns).map(withWords);
-
 /** Times in details as the page shows them. */
-function withWords(column: Column<AuditItem>): Column<AuditItem> {
-  if (column.id !== "details") return column;
-  return { ...column, cell: ({ details }) => <span title={details}>{withTimes(details)}</span> };
-}
-
-const FILTERING: Filtering<AuditItem> = {
-  filters: filtersOf(AUDIT.filters),
-  textOf: (item) => [AUDIT.columns[1]?.show(item), ...Object.values(item)].join(" "),
+const CELLS = {
+  details: ({ details }: AuditItem) => <span title={details}>{withTimes(details)}</span>,
 };
 
 const SIGN_INS = [
@@ -58,6 +47,8 @@ export function Audit() {
   return (
     <ListPage
       title="Audit"
+      view={AUDIT}
+      cells={CELLS}
       isCounted={false}
       actions={<CsvButton name="audit" columns={AUDIT.columns} rows={rows} />}
       before={
@@ -72,16 +63,10 @@ export function Audit() {
         </div>
       }
       data={changes}
-      emptyTitle={before === null ? "Nothing was changed yet" : "There are no earlier changes"}
-      empty={<p>This page lists who changed what.</p>}
-      caption="Audit"
-      noun={AUDIT.noun}
-      columns={COLUMNS}
       rows={rows}
       keyOf={({ id }) => id}
       sort="-when"
-      filtering={FILTERING}
-      hint="Name, id, key, address"
+      empty={<p>This page lists who changed what.</p>}
     >
       {before === null && last === undefined ? null : (
         <p class="table-more">

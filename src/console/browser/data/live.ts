@@ -2,28 +2,20 @@
 import { type Topic, TOPICS, type Versions } from "../../topics.ts";
 import { createStore } from "../store.ts";
 import { refresh, retryAll } from "./query.ts";
-import { type Problem, reached, request, serviceNow } from "./request.ts";
+import { type Problem, request, serviceNow } from "./request.ts";
 import { sessionEnded } from "./session.ts";
 
-/** `connecting`: before the first answer. `waiting`: the service does not answer. `offline`: this computer has no network. */
-export type Liveness = "connecting" | "live" | "waiting" | "offline";
+/** `connecting`: before the first answer. `waiting`: the service does not answer, and the page shows old data. */
+export type Liveness = "connecting" | "live" | "waiting";
 
 export const liveness = createStore<Liveness>("connecting");
 
 /** When the service last answered, in milliseconds since the epoch by its own clock. */
 export const lastAnswerMs = createStore(0);
 
-/** Whether the service cannot be reached: the page then shows old data. */
-export function isUnreachable(): boolean {
-  const state = liveness.get();
-  return state === "waiting" || state === "offline";
-}
-
 const INTERVAL_MS = 2000;
 /** A hanging service, or a network that drops packets, closes no connections. */
 const TIMEOUT_MS = 2800;
-/** A timeout that comes so late says that the page was busy, or the computer asleep: the answer may wait. */
-const LATE_MS = 200;
 /** Delay between questions while the service does not answer, half of it jitter. */
 const RETRY_MS = 1500;
 
@@ -47,18 +39,16 @@ export function startLive(): () => void {
     // What is under way decides when to ask next.
     if (isAsking) return;
     isAsking = true;
-    const startedMs = performance.now();
     const outcome = await request<Versions>("GET", "/console/versions", { timeoutMs: TIMEOUT_MS, signal });
     isAsking = false;
     if (outcome.state === "aborted") return;
     const problem = outcome.state === "failed" ? outcome.problem : null;
-    if (problem?.kind === "unauthorized") return sessionEnded();
+    if (problem?.kind === "unauthorized") sessionEnded();
     if (problem !== null && isUnanswered(problem)) {
-      if (performance.now() - startedMs > TIMEOUT_MS + LATE_MS) return askIn(0);
-      liveness.set(navigator.onLine ? "waiting" : "offline");
+      liveness.set("waiting");
       return askIn(RETRY_MS * (0.5 + Math.random() / 2));
     }
-    const wasUnreachable = isUnreachable();
+    const wasUnreachable = liveness.get() === "waiting";
     lastAnswerMs.set(serviceNow());
     liveness.set("live");
     if (wasUnreachable) retryAll();
@@ -66,15 +56,9 @@ export function startLive(): () => void {
     askIn(INTERVAL_MS);
   }
 
-  const askNow = () => askIn(0);
-  document.addEventListener("visibilitychange", askNow, { signal });
-  for (const name of ["online", "offline"] as const) addEventListener(name, askNow, { signal });
-  const stopReached = reached.subscribe(() => {
-    if (!reached.get()) askNow();
-  });
+  document.addEventListener("visibilitychange", () => askIn(0), { signal });
   void ask();
   return () => {
-    stopReached();
     clearTimeout(timer);
     stopping.abort();
   };

@@ -32,6 +32,8 @@ interface Answer {
   readonly problem: Problem | null;
 }
 
+const NOTHING: Answer = { value: undefined, problem: null };
+
 interface Entry {
   readonly query: Query<unknown>;
   readonly answer: Store<Answer>;
@@ -39,18 +41,16 @@ interface Entry {
   isStale: boolean;
   /** Of the running request. */
   asking: AbortController | null;
-  /** When it was answered last, and when it may be asked for again; milliseconds since the page was loaded. */
+  /** When it was answered last, and when it may be asked for again after a failure; milliseconds since the page was loaded. */
   answeredAtMs: number;
   nextAtMs: number;
 }
 
 /** Answers kept for pages that are opened again. */
 const ENTRIES_MAXIMUM = 64;
-/** A slow answer is asked for less often: the pause is at least this many times the duration of the last request. */
-const REST_FACTOR = 5;
 /** Pause after a temporary failure. */
 const FAILURE_REST_MS = 10_000;
-/** Older answers are asked for again in any case: two changes may cancel out in a version, and the clocks of replicas differ. */
+/** Older answers are asked for again in any case: not all that they hold, such as when a key was used last, counts as a change. */
 const AGE_MS = 60_000;
 
 const entries = new Map<string, Entry>();
@@ -74,22 +74,19 @@ export function useData<T>(path: string | null, topics: readonly Topic[]): Data<
 export function useQuery<T>(query: Query<T> | null, delayMs = 0): Data<T> {
   const [, renderAgain] = useState(0);
   const previous = useRef<unknown>(undefined);
-  const key = query?.key ?? null;
-  const rendered = key === null ? undefined : entries.get(key)?.answer.get();
+  const key = query?.key ?? "";
+  const rendered = entries.get(key)?.answer.get();
   useEffect(() => {
     if (query === null) return undefined;
+    let stop = () => {};
     const update = () => renderAgain((count) => count + 1);
     const start = () => {
-      const stop = watch(query, update);
+      stop = watch(query, update);
       // The answer may have arrived between rendering and this effect.
-      if (entries.get(query.key)?.answer.get() !== rendered) update();
-      return stop;
+      if (entries.get(key)?.answer.get() !== rendered) update();
     };
-    if (delayMs === 0) return start();
-    let stop = () => {};
-    const timer = setTimeout(() => {
-      stop = start();
-    }, delayMs);
+    if (delayMs === 0) start();
+    const timer = delayMs === 0 ? undefined : setTimeout(start, delayMs);
     return () => {
       clearTimeout(timer);
       stop();
@@ -97,7 +94,7 @@ export function useQuery<T>(query: Query<T> | null, delayMs = 0): Data<T> {
     // Queries with the same key are the same.
   }, [key]);
   const retry = () => {
-    const entry = key === null ? undefined : entries.get(key);
+    const entry = entries.get(key);
     if (entry !== undefined) askNow(entry);
   };
   if (query === null) return { state: "loading", retry };
@@ -111,8 +108,6 @@ export function useQuery<T>(query: Query<T> | null, delayMs = 0): Data<T> {
   return { state: "ready", value: previous.current, problem: null, isPrevious: true, retry };
 }
 
-const NOTHING: Answer = { value: undefined, problem: null };
-
 /** The caller names the type of the answer (src/api); see request.ts on validation. */
 function isKnown<T>(value: unknown): value is T {
   return value !== undefined;
@@ -120,7 +115,17 @@ function isKnown<T>(value: unknown): value is T {
 
 /** Keeps an answer up to date until the returned function is called. A running request is aborted with its last reader. */
 export function watch(query: Query<unknown>, listener: () => void): () => void {
-  const entry = entryOf(query);
+  const known = entries.get(query.key);
+  const entry: Entry = known ?? {
+    query,
+    answer: createStore(NOTHING),
+    readers: 0,
+    isStale: true,
+    asking: null,
+    answeredAtMs: 0,
+    nextAtMs: 0,
+  };
+  entries.set(query.key, entry);
   entry.readers += 1;
   const unsubscribe = entry.answer.subscribe(listener);
   if (entry.isStale && entry.asking === null) void ask(entry);
@@ -131,7 +136,7 @@ export function watch(query: Query<unknown>, listener: () => void): () => void {
     entry.isStale = true;
     entry.asking?.abort();
     entry.asking = null;
-    if (query.topics.length === 0) entries.delete(query.key);
+    if (query.topics.length === 0 || entries.size > ENTRIES_MAXIMUM) entries.delete(query.key);
   };
 }
 
@@ -155,7 +160,7 @@ export function refresh(changed: readonly Topic[]): void {
   }
 }
 
-/** Asks at once for all that is shown and was not answered: after an outage, and after the person signed in again. */
+/** Asks at once for all that is shown and was not answered, after an outage. */
 export function retryAll(): void {
   for (const entry of entries.values())
     if (entry.readers > 0 && (entry.isStale || entry.asking !== null)) askNow(entry);
@@ -177,56 +182,25 @@ async function ask(entry: Entry): Promise<void> {
   const controller = new AbortController();
   entry.asking = controller;
   entry.isStale = false;
-  const startedMs = performance.now();
   const outcome = await entry.query.ask(controller.signal);
   if (entry.asking !== controller) return;
   entry.asking = null;
   if (outcome.state === "aborted") return;
   const nowMs = performance.now();
-  entry.nextAtMs = nowMs + REST_FACTOR * (nowMs - startedMs);
   if (outcome.state === "answered") {
     entry.answeredAtMs = nowMs;
     entry.answer.set({ value: outcome.value, problem: null });
     return;
   }
   const { problem } = outcome;
-  entry.answer.set({ value: entry.answer.get().value, problem });
   if (problem.kind === "unauthorized") sessionEnded();
-  entry.isStale ||= isTemporary(problem) || problem.kind === "unauthorized";
-  if (isTemporary(problem)) entry.nextAtMs = nowMs + FAILURE_REST_MS;
+  else entry.answer.set({ value: entry.answer.get().value, problem });
+  if (!isTemporary(problem)) return;
+  entry.isStale = true;
+  entry.nextAtMs = nowMs + FAILURE_REST_MS;
 }
 
-function entryOf(query: Query<unknown>): Entry {
-  const found = entries.get(query.key);
-  if (found !== undefined) return found;
-  if (entries.size >= ENTRIES_MAXIMUM) dropOldest();
-  const state = { readers: 0, isStale: true, asking: null, answeredAtMs: 0, nextAtMs: 0 };
-  const entry: Entry = { query, answer: createStore(NOTHING), ...state };
-  entries.set(query.key, entry);
-  return entry;
-}
-
-function dropOldest(): void {
-  for (const [key, { readers }] of entries) {
-    if (readers > 0) continue;
-    entries.delete(key);
-    return;
-  }
-}
-
-const PATIENCE_MS = 1000;
-
-/**
- * Whether all of these have answered or failed, so that they appear together and do not shift the layout one by one. After a second
- * it stops waiting for the rest.
- */
-export function useSettled(parts: readonly Data<unknown>[]): boolean {
-  const [isLate, setLate] = useState(false);
-  const wasSettled = useRef(false);
-  useEffect(() => {
-    const timer = setTimeout(() => setLate(true), PATIENCE_MS);
-    return () => clearTimeout(timer);
-  }, []);
-  wasSettled.current ||= isLate || parts.every(({ state }) => state !== "loading");
-  return wasSettled.current;
+/** Whether all of these have answered or failed, so that they appear together and do not shift the layout one by one. */
+export function areSettled(parts: readonly Data<unknown>[]): boolean {
+  return parts.every(({ state }) => state !== "loading");
 }

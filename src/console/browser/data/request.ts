@@ -23,9 +23,6 @@ export type Outcome<T> =
   /** By the caller's signal. */
   | { readonly state: "aborted" };
 
-/** Whether the service answered the last request that was not aborted. */
-export const reached = createStore(true);
-
 /** Methods of requests that change something. */
 export type Write = "POST" | "PATCH" | "DELETE";
 
@@ -49,11 +46,8 @@ export async function request<T>(
   path: string,
   { body, signal, timeoutMs = TIMEOUT_MS }: RequestOptions = {},
 ): Promise<Outcome<T>> {
-  const controller = new AbortController();
-  const abort = () => controller.abort();
-  const timer = setTimeout(abort, timeoutMs);
-  signal?.addEventListener("abort", abort);
-  if (signal?.aborted === true) abort();
+  const timeout = new AbortController();
+  const timer = setTimeout(() => timeout.abort(), timeoutMs);
   try {
     const response = await fetch(path, {
       method,
@@ -62,22 +56,19 @@ export async function request<T>(
       credentials: "same-origin",
       redirect: "error",
       cache: "no-store",
-      signal: controller.signal,
+      signal: signal === undefined ? timeout.signal : AbortSignal.any([signal, timeout.signal]),
     });
-    reached.set(true);
     updateClockOffset(response.headers.get("date"));
     if (response.ok) return { state: "answered", value: await response.json() };
     return { state: "failed", problem: await readProblem(response) };
   } catch {
     if (signal?.aborted === true) return { state: "aborted" };
-    reached.set(false);
-    const detail = controller.signal.aborted
+    const detail = timeout.signal.aborted
       ? `The service did not answer within ${timeoutMs / 1000} seconds.`
       : "The service cannot be reached from this computer right now.";
     return { state: "failed", problem: { kind: "unreachable", detail } };
   } finally {
     clearTimeout(timer);
-    signal?.removeEventListener("abort", abort);
   }
 }
 
@@ -118,7 +109,7 @@ function updateClockOffset(date: string | null): void {
 
 /** Whether the same request may succeed later: the page asks again by itself. */
 export function isTemporary({ kind }: Problem): boolean {
-  return kind === "unreachable" || kind === "refused";
+  return kind === "unreachable" || kind === "refused" || kind === "unauthorized";
 }
 
 /** A validation message as a sentence, without the validator's prefix. */

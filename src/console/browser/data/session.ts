@@ -3,6 +3,7 @@ import type * as z from "zod";
 import type { sessionViewSchema } from "../../../api/logins.ts";
 import type { ApiKeyScope } from "../../../api/wire/scopes.ts";
 import { createStore } from "../store.ts";
+import { hasUnsaved } from "../unsaved.ts";
 import { type Problem, request } from "./request.ts";
 
 export type SessionView = z.output<typeof sessionViewSchema>;
@@ -10,10 +11,9 @@ export type SessionView = z.output<typeof sessionViewSchema>;
 /** The session of the browser; `unknown` before the first answer. */
 export type Session =
   | { readonly state: "unknown" }
-  | { readonly state: "signed-out" }
+  /** `hasEnded`: by the service, or in another window. */
+  | { readonly state: "signed-out"; readonly hasEnded: boolean }
   | { readonly state: "signed-in"; readonly view: SessionView }
-  /** The service ended it. The page keeps its state until the person signs in again. */
-  | { readonly state: "ended"; readonly view: SessionView }
   | { readonly state: "failed"; readonly problem: Problem };
 
 export const session = createStore<Session>({ state: "unknown" });
@@ -30,13 +30,14 @@ function tellOthers(): void {
 
 export async function readSession(): Promise<void> {
   const outcome = await request<SessionView>("GET", "/v1/me/session");
-  const { state } = session.get();
   if (outcome.state === "answered") session.set({ state: "signed-in", view: outcome.value });
   if (outcome.state !== "failed") return;
   const { problem } = outcome;
-  const isNew = state === "unknown" || state === "failed";
-  if (problem.kind === "unauthorized" && !isNew) sessionEnded();
-  else if (isNew) session.set(problem.kind === "unauthorized" ? { state: "signed-out" } : { state: "failed", problem });
+  const { state } = session.get();
+  if (problem.kind === "unauthorized" && state === "signed-in") sessionEnded();
+  else if (problem.kind === "unauthorized" && state !== "signed-out")
+    session.set({ state: "signed-out", hasEnded: false });
+  else if (state === "unknown" || state === "failed") session.set({ state: "failed", problem });
 }
 
 /** @returns why signing in failed; null on success. */
@@ -53,21 +54,23 @@ export async function signIn(apiKey: string): Promise<Problem | null> {
 export async function signOut(): Promise<Problem | null> {
   const outcome = await request<unknown>("DELETE", "/console/session");
   if (outcome.state === "failed" && outcome.problem.kind !== "unauthorized") return outcome.problem;
-  session.set({ state: "signed-out" });
+  session.set({ state: "signed-out", hasEnded: false });
   tellOthers();
   return null;
 }
 
-/** Call it for every answer that says that the session has ended. */
+/**
+ * Call it for every answer that says that the session has ended. The page stays while it holds what would be lost, such as a key that is
+ * shown once.
+ */
 export function sessionEnded(): void {
-  const current = session.get();
-  if (current.state === "signed-in") session.set({ state: "ended", view: current.view });
+  if (session.get().state === "signed-in" && !hasUnsaved()) session.set({ state: "signed-out", hasEnded: true });
 }
 
-/** The current session, or the one that ended last; null if there was none. */
+/** The current session; null if there is none. */
 export function sessionView(): SessionView | null {
   const current = session.get();
-  return current.state === "signed-in" || current.state === "ended" ? current.view : null;
+  return current.state === "signed-in" ? current.view : null;
 }
 
 /** The scopes of the session; null if it may do everything. */

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 
-import { useUnsaved } from "../router.ts";
+import { useUnsaved } from "../unsaved.ts";
 import { type Problem, request, type Write as Method } from "./request.ts";
 import { sessionEnded } from "./session.ts";
 
@@ -32,15 +32,20 @@ export function useWrite<T>(): Write<T> {
     }
     if (outcome.state === "failed") {
       if (outcome.problem.kind === "unauthorized") sessionEnded();
-      setProblem(withUnknownOutcome(outcome.problem));
+      setProblem(withRemedy(outcome.problem));
     }
     return null;
   };
   return { isBusy, problem, send };
 }
 
-/** A write without an answer may have taken effect. */
-function withUnknownOutcome(problem: Problem): Problem {
-  if (problem.kind !== "unreachable") return problem;
-  return { ...problem, detail: `${problem.detail} The change may have been made: check before you try again.` };
+function withRemedy(problem: Problem): Problem {
+  const remedy = REMEDIES[problem.kind];
+  return remedy === undefined ? problem : { ...problem, detail: `${problem.detail} ${remedy}` };
 }
+
+const REMEDIES: Readonly<Partial<Record<Problem["kind"], string>>> = {
+  // A write without an answer may have taken effect.
+  unreachable: "The change may have been made: check before you try again.",
+  unauthorized: "Sign in again in another window, then try again here.",
+};

@@ -1,4 +1,4 @@
-import { useMemo, useState } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 
 import type { DeploymentView } from "../../../api/deployments.ts";
 import {
@@ -13,26 +13,18 @@ import { serviceNow } from "../data/request.ts";
 import { mayDo } from "../data/session.ts";
 import { useData } from "../data/query.ts";
 import { useEndpoints } from "../models/catalog.tsx";
-import { DialogButton } from "../parts/form/dialog-button.tsx";
+import { type Change, ChangeButton } from "../parts/form/change.tsx";
 import { Dialog } from "../parts/form/dialog.tsx";
-import { ChangeDialog } from "../parts/form/form-dialog.tsx";
 import { Loaded } from "../parts/loaded.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { RelativeTime } from "../parts/relative-time.tsx";
-import { columnsOf, filtersOf, ShownFacts } from "../parts/shown.tsx";
+import { ShownFacts } from "../parts/shown.tsx";
 import { newestFirst } from "../parts/table/columns.tsx";
-import type { Filtering } from "../parts/table/filter-bar.tsx";
 import { ListPage } from "../parts/table/list-page.tsx";
 import { setParameter, useLocation } from "../router.ts";
-import { DeployDialog, deploymentPath, useAllDeployments, useCurrentDeployments } from "./deploy.tsx";
+import { deployment, deploymentPath, useAllDeployments, useCurrentDeployments } from "./deploy.tsx";
 
-const COLUMNS = columnsOf(DEPLOYMENTS.columns, { robot: (row) => <RowLink deployment={row} /> });
-
-const FILTERING: Filtering<DeploymentView> = {
-  filters: filtersOf(DEPLOYMENTS.filters),
-  textOf: ({ id, status, model, subject_id: subjectId, robot, region, last_error_code: lastErrorCode }) =>
-    [id, status, model, subjectId, robot, region, lastErrorCode].filter(Boolean).join(" "),
-};
+const CELLS = { robot: (row: DeploymentView) => <RowLink deployment={row} /> };
 
 const RETIRED = { word: "retired", contains: (deployment: DeploymentView) => !isCurrent(deployment) };
 
@@ -41,39 +33,27 @@ export function Deployments() {
   const { query } = useLocation();
   const opened = query.get("open");
   const isPastShown = query.get("show") === RETIRED.word;
-  const isSought = ["q", ...FILTERING.filters.map(({ id }) => id)].some((name) => query.has(name));
   const current = useCurrentDeployments();
-  // To be shown, or to say how many of them match.
-  const all = useAllDeployments(isPastShown || isSought);
-  const isLoaded = isPastShown || all.state === "ready";
-  const deployments = isLoaded ? all : current;
+  const all = useAllDeployments(isPastShown);
+  const deployments = isPastShown ? all : current;
   const items = deployments.value?.items;
   const rows = useMemo(() => newestFirst(items ?? []), [items]);
-  const deploy = (
-    <DialogButton scope="deployments:write" word="Deploy" kind="main">
-      {(close) => <DeployDialog close={close} />}
-    </DialogButton>
-  );
   return (
     <ListPage
-      title="Deployments"
-      actions={deploy}
+      view={DEPLOYMENTS}
+      cells={CELLS}
       data={deployments}
-      emptyTitle={DEPLOYMENTS.empty}
+      rows={rows}
+      archive={RETIRED}
+      keyOf={({ id }) => id}
+      sort="status"
+      actions={<ChangeButton change={{ ...deployment({}), kind: "main" }} />}
       empty={
         <p>
           A deployment runs one model on one robot. Robots of a fleet are ready without one. To start a robot, create
           its deployment here or with <code>robot-policy deploy MODEL --robot NAME</code>.
         </p>
       }
-      archive={{ ...RETIRED, isLoaded }}
-      noun={DEPLOYMENTS.noun}
-      columns={COLUMNS}
-      rows={rows}
-      keyOf={({ id }) => id}
-      sort="status"
-      filtering={FILTERING}
-      hint="Robot, model, checkpoint, id"
     >
       {opened === null ? null : <Opened key={opened} id={opened} close={() => setParameter("open", "")} />}
     </ListPage>
@@ -104,22 +84,16 @@ interface OpenedProps {
 
 /** One deployment: why it failed, its facts, and the button to retire it. */
 function Opened({ id, close }: OpenedProps) {
-  const deployment = useData<DeploymentView>(`/v1/me/deployments/${encodeURIComponent(id)}`, ["deployments"]);
-  const [isRetiring, setRetiring] = useState(false);
-  const { value } = deployment;
-  if (isRetiring && value !== undefined) return <Retire deployment={value} close={() => setRetiring(false)} />;
+  const opened = useData<DeploymentView>(apiPath(id), ["deployments"]);
+  const { value } = opened;
   return (
     <Dialog title={value === undefined ? "Deployment" : deploymentName(value)} close={close}>
-      <Loaded data={deployment} what="this deployment" missing={<p>This organization has no such deployment.</p>}>
+      <Loaded data={opened} what="this deployment" missing={<p>This organization has no such deployment.</p>}>
         {(known) => <DeploymentFacts deployment={known} />}
       </Loaded>
       <div class="buttons">
         {/* First: the second of two clicks must not confirm in the dialog that asks. */}
-        {value !== undefined && isCurrent(value) && mayDo("deployments:write") ? (
-          <button type="button" class="button button-danger" onClick={() => setRetiring(true)}>
-            Retire
-          </button>
-        ) : null}
+        {value !== undefined && isCurrent(value) ? <ChangeButton change={retirement(value)} /> : null}
         <button type="button" class="button" onClick={close}>
           Close
         </button>
@@ -162,23 +136,20 @@ function EndpointFailure({ deployment }: DeploymentProps) {
   );
 }
 
-interface RetireProps extends DeploymentProps {
-  close(): void;
+function retirement(retired: DeploymentView): Change {
+  const name = deploymentName(retired);
+  return {
+    scope: "deployments:write",
+    word: "Retire",
+    kind: "danger",
+    title: `Retire ${name}?`,
+    body: <p>{retirementConsequences(retired, serviceNow()).join(" ")}</p>,
+    requestOf: () => ({ method: "DELETE", path: apiPath(retired.id) }),
+    topics: ["deployments", "fleets", "usage"],
+    made: () => ({ said: `${name} is retired.` }),
+  };
 }
 
-function Retire({ deployment, close }: RetireProps) {
-  const name = deploymentName(deployment);
-  return (
-    <ChangeDialog
-      title={`Retire ${name}?`}
-      verb="Retire"
-      isDangerous
-      request={{ method: "DELETE", path: `/v1/me/deployments/${encodeURIComponent(deployment.id)}` }}
-      topics={["deployments", "fleets", "usage"]}
-      done={`${name} is retired.`}
-      close={close}
-    >
-      <p>{retirementConsequences(deployment, serviceNow()).join(" ")}</p>
-    </ChangeDialog>
-  );
+function apiPath(id: string): string {
+  return `/v1/me/deployments/${encodeURIComponent(id)}`;
 }

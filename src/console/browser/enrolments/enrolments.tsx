@@ -3,22 +3,18 @@ import type * as z from "zod";
 
 import type { enrolmentListSchema, EnrolmentView } from "../../../api/enrolments.ts";
 import { ENROLL_COMMAND } from "../../../views/computers.ts";
-import { ENROLMENTS } from "../../../views/enrolments.ts";
+import { aloneBecause, enrolmentLine, ENROLMENTS } from "../../../views/enrolments.ts";
+import { counted } from "../../../views/view.ts";
 import { mayDo } from "../data/session.ts";
 import { type Data, useData } from "../data/query.ts";
-import { DialogButton } from "../parts/form/dialog-button.tsx";
+import { type Change, ChangeButton } from "../parts/form/change.tsx";
 import { entered, Field } from "../parts/form/fields.tsx";
-import { columnsOf, filtersOf, textOf } from "../parts/shown.tsx";
-import { type Filtering, useFiltered } from "../parts/table/filter-bar.tsx";
-import { ListPage } from "../parts/table/list-page.tsx";
+import { useFiltered } from "../parts/table/filter-bar.tsx";
+import { filteringOf, ListPage } from "../parts/table/list-page.tsx";
 import { navigate, useLocation } from "../router.ts";
-import { ApproveMany } from "./approve-many.tsx";
+import { APPROVAL_TOPICS } from "./enrolment.tsx";
 
-const COLUMNS = columnsOf(ENROLMENTS.columns);
-const FILTERING: Filtering<EnrolmentView> = {
-  filters: filtersOf(ENROLMENTS.filters),
-  textOf: (enrolment) => textOf(ENROLMENTS.columns, enrolment),
-};
+const FILTERING = filteringOf(ENROLMENTS);
 const NONE: readonly EnrolmentView[] = [];
 
 /** The enrolments that wait, as far as the organization may see them without their codes. */
@@ -36,28 +32,67 @@ export function Enrolments() {
   const matching = useFiltered(enrolments.value?.items ?? NONE, FILTERING);
   return (
     <ListPage
-      title="Enrolments"
-      actions={
-        matching.length < 2 ? null : (
-          <DialogButton scope="robots:write" word="Approve several…">
-            {(close) => <ApproveMany enrolments={matching} close={close} />}
-          </DialogButton>
-        )
-      }
-      before={mayDo("robots:write") ? <CodeForm /> : null}
+      view={ENROLMENTS}
       data={enrolments}
-      emptyTitle={ENROLMENTS.empty}
-      empty={<NoEnrolments />}
-      noun={ENROLMENTS.noun}
-      columns={COLUMNS}
       rows={enrolments.value?.items}
       keyOf={({ approval_id: id }) => id}
       hrefOf={({ user_code: code }) => enrolmentPath(code)}
       sort="-started"
-      filtering={FILTERING}
-      hint="Code, name, site, address, key"
+      actions={matching.length < 2 ? null : <ChangeButton change={approvalOf(matching)} />}
+      before={mayDo("robots:write") ? <CodeForm /> : null}
+      empty={
+        <p>
+          A technician runs <code>{ENROLL_COMMAND}</code> on the robot; the address of this service is{" "}
+          <code>{location.origin}</code>. The robot shows a code: type it above, and compare what the robot shows before
+          you approve it.
+        </p>
+      }
     />
   );
+}
+
+/** Approves those that are checked as they ask to be. The first that is refused ends it; the rest stay checked. */
+function approvalOf(shown: readonly EnrolmentView[]): Change {
+  return {
+    scope: "robots:write",
+    word: "Approve several…",
+    title: "Approve several computers",
+    body: <p>Compare each code and key with what its robot shows.</p>,
+    useForm(data) {
+      const waiting = new Set(useEnrolments().value?.items.map(({ user_code: code }) => code));
+      const left = shown.filter(({ user_code: code }) => waiting.has(code));
+      const options = left
+        .filter((each) => aloneBecause(each) === null)
+        .map((each) => ({
+          value: each.user_code,
+          word: `${each.user_code} ${enrolmentLine(each)}`,
+          hint: <span class="mono whole">{each.key_fingerprint}</span>,
+        }));
+      const count = options.filter(({ value }) => data.getAll("codes").includes(value)).length;
+      return {
+        fields: [
+          { name: "codes", label: "Computers", kind: "checkboxes", options, hasAll: true, input: { required: true } },
+        ],
+        below: left
+          .filter((each) => aloneBecause(each) !== null)
+          .map((each) => (
+            <p key={each.user_code} class="muted">
+              {each.user_code} is approved by itself, because {aloneBecause(each)}.
+            </p>
+          )),
+        verb: `Approve ${count}`,
+      };
+    },
+    requestOf: (data) =>
+      data.getAll("codes").map((code) => ({
+        method: "POST",
+        path: "/v1/robots/approve",
+        body: { user_code: code },
+        subject: String(code),
+      })),
+    topics: APPROVAL_TOPICS,
+    made: (_answer, data) => ({ said: `${counted(data.getAll("codes").length, "computer")} approved.` }),
+  };
 }
 
 /** A robot shows its code; an enrolment that names no organization is found by it alone. */
@@ -80,19 +115,5 @@ function CodeForm() {
         Look it up
       </button>
     </form>
-  );
-}
-
-function NoEnrolments() {
-  return (
-    <>
-      <p>
-        A technician runs <code>{ENROLL_COMMAND}</code> on the robot. It shows a code: type it above, and compare what
-        the robot shows before you approve it.
-      </p>
-      <p>
-        The address of this service is <code>{location.origin}</code>.
-      </p>
-    </>
   );
 }

@@ -1,7 +1,7 @@
 /** What pages ask of fleets. */
 import { useMemo } from "preact/hooks";
 
-import type { FleetDetails, FleetMemberChanges, FleetNeeds } from "../../../api/fleet-details.ts";
+import type { FleetNeeds } from "../../../api/fleet-details.ts";
 import type { FleetView } from "../../../api/fleets.ts";
 import { type FleetRow, fleetRowWith } from "../../../views/fleets.ts";
 import { type Data, useData } from "../data/query.ts";
@@ -14,28 +14,16 @@ export interface Fleets {
 }
 
 export function useFleets(): Fleets {
-  const fleets = useData<readonly FleetView[]>("/v1/fleets", TOPICS);
-  const needs = useData<{ readonly items: readonly FleetNeeds[] }>("/v1/me/fleet-needs", TOPICS);
+  const fleets = useData<readonly FleetView[]>("/v1/fleets", FLEET_TOPICS);
+  const needs = useData<{ readonly items: readonly FleetNeeds[] }>("/v1/me/fleet-needs", FLEET_TOPICS);
   const views = fleets.value ?? NO_FLEETS;
   const known = needs.value?.items ?? null;
   return { fleets, needs, rows: useMemo(() => views.map(fleetRowWith(known)), [views, known]) };
 }
 
-const TOPICS = ["fleets", "robots", "models"] as const;
+/** What changes fleets. */
+export const FLEET_TOPICS = ["fleets", "robots", "models"] as const;
 const NO_FLEETS: readonly FleetView[] = [];
-
-export function useFleet(id: string): Data<FleetView> {
-  return useData<FleetView>(apiPath(id), TOPICS);
-}
-
-export function useFleetDetails(id: string): Data<FleetDetails> {
-  return useData<FleetDetails>(`${apiPath(id)}/details`, TOPICS);
-}
-
-/** What reconciling the fleet would change. */
-export function useMemberChanges(id: string): Data<FleetMemberChanges> {
-  return useData<FleetMemberChanges>(`${apiPath(id)}/reconcile`, TOPICS);
-}
 
 export function apiPath(id: string): string {
   return `/v1/fleets/${encodeURIComponent(id)}`;

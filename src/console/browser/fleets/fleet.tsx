@@ -1,7 +1,13 @@
 import { useMemo } from "preact/hooks";
 
-import type { FleetDetails, FleetMemberView } from "../../../api/fleet-details.ts";
+import type {
+  FleetDetails,
+  FleetGenerationView,
+  FleetMemberChanges,
+  FleetMemberView,
+} from "../../../api/fleet-details.ts";
 import type { FleetView } from "../../../api/fleets.ts";
+import type { ModelView } from "../../../api/models.ts";
 import {
   earlierGeneration,
   FLEETS,
@@ -20,31 +26,27 @@ import {
   windowState,
 } from "../../../views/fleets.ts";
 import { ENDPOINT_COLUMNS } from "../../../views/models.ts";
-import { exact, toneOf, counted } from "../../../views/view.ts";
+import { type Column, exact, toneOf, counted } from "../../../views/view.ts";
+import { useData } from "../data/query.ts";
 import { useModels, useSubjectField } from "../models/catalog.tsx";
-import { DialogButton } from "../parts/form/dialog-button.tsx";
+import { type Change, ChangeButton, type ChangeRequest } from "../parts/form/change.tsx";
 import { entered } from "../parts/form/fields.tsx";
-import { ChangeDialog, FormDialog } from "../parts/form/form-dialog.tsx";
 import { Loaded } from "../parts/loaded.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { Section } from "../parts/page.tsx";
-import { absoluteTime, Sentence, useNow } from "../parts/relative-time.tsx";
+import { absoluteTime, useNow } from "../parts/relative-time.tsx";
 import { ResourcePage } from "../parts/resource-page.tsx";
 import { Shown, ShownFacts, ShownTable } from "../parts/shown.tsx";
-import { StatusBadge } from "../parts/status-badge.tsx";
-import { SmallTable } from "../parts/table/table.tsx";
-import { number } from "../parts/text.ts";
-import { showToast } from "../parts/toast.tsx";
 import { useRobotViews } from "../robots/data.ts";
 import type { PageParameters } from "../router.ts";
-import { apiPath, useFleet, useFleetDetails, useMemberChanges } from "./data.ts";
+import { apiPath, FLEET_TOPICS } from "./data.ts";
 import { FleetBadge, NeedTexts } from "./fleets.tsx";
-import { PreviewList, RobotNames, usePreview } from "./preview.tsx";
+import { Preview, RobotGroups, RobotNames } from "./preview.tsx";
 
 /** `/fleets/ID`: one fleet: why it is not ready, its robots, endpoints, models and operating windows. */
 export function Fleet({ name: id }: PageParameters) {
-  const fleet = useFleet(id);
-  const details = useFleetDetails(id);
+  const fleet = useData<FleetView>(apiPath(id), FLEET_TOPICS);
+  const details = useData<FleetDetails>(`${apiPath(id)}/details`, FLEET_TOPICS);
   const known = details.value ?? null;
   const rowOf = (view: FleetView) => fleetRow(view, known, known);
   return (
@@ -54,7 +56,7 @@ export function Fleet({ name: id }: PageParameters) {
       noun={FLEETS.noun}
       titleOf={({ name }) => name}
       badgeOf={(view) => <FleetBadge row={rowOf(view)} />}
-      actionsOf={(view) => <Actions row={rowOf(view)} />}
+      changesOf={(view) => [modelUpdate(rowOf(view)), reconciling(view), removal(view)]}
       lines={12}
     >
       {(value) => (
@@ -66,7 +68,7 @@ export function Fleet({ name: id }: PageParameters) {
           <Section title="Members" note="Fixed until they are reconciled">
             <Loaded data={details} what="the members of this fleet" lines={5}>
               {({ members }) =>
-                members.length === 0 ? <p class="muted">None.</p> : <MembersByReason members={members} />
+                members.length === 0 ? <p class="muted">None.</p> : <RobotGroups groups={memberGroups(members)} />
               }
             </Loaded>
           </Section>
@@ -79,22 +81,6 @@ export function Fleet({ name: id }: PageParameters) {
 
 interface RowProps {
   readonly row: FleetRow;
-}
-
-function Actions({ row }: RowProps) {
-  return (
-    <>
-      <DialogButton scope="fleets:write" word="Update model">
-        {(close) => <UpdateModel row={row} close={close} />}
-      </DialogButton>
-      <DialogButton scope="fleets:write" word="Reconcile members">
-        {(close) => <ReconcileFleet row={row} close={close} />}
-      </DialogButton>
-      <DialogButton scope="fleets:write" word="Delete" kind="danger">
-        {(close) => <RemoveFleet row={row} close={close} />}
-      </DialogButton>
-    </>
-  );
 }
 
 /** What the operator must do, the update in progress, and the robots by state. */
@@ -122,6 +108,8 @@ function State({ row }: RowProps) {
 
 function Details({ details, fleet }: { readonly details: FleetDetails; readonly fleet: FleetView }) {
   const { generations, endpoints, operating_windows: operatingWindows } = details;
+  const models = useModels();
+  const earlier = earlierGeneration(fleet, details);
   const subjects = new Map(generations.map(({ generation_id: id, subject }) => [id, subject]));
   const shown = endpoints.map((each) => ({ ...each, of: subjects.get(each.generation_id) ?? each.generation_id }));
   return (
@@ -140,11 +128,9 @@ function Details({ details, fleet }: { readonly details: FleetDetails; readonly 
       </Section>
       <Section title="Model generations" note="Newest first">
         <ShownTable label="Model generations" columns={GENERATION_COLUMNS} rows={generations} />
-        {earlierGeneration(fleet, details) === null ? null : (
+        {earlier === null || models.state === "loading" ? null : (
           <div class="buttons below">
-            <DialogButton scope="fleets:write" word="Roll back">
-              {(close) => <RollBack fleet={fleet} details={details} close={close} />}
-            </DialogButton>
+            <ChangeButton change={rollback(fleet, earlier, models.value?.models)} />
           </div>
         )}
       </Section>
@@ -152,97 +138,58 @@ function Details({ details, fleet }: { readonly details: FleetDetails; readonly 
   );
 }
 
-/** The members of a fleet, grouped by reason. */
-function MembersByReason({ members }: { readonly members: readonly FleetMemberView[] }) {
-  return (
-    <ul class="groups">
-      {memberGroups(members).map(({ state, tone, reason, members: group }) => (
-        <li key={`${state} ${reason ?? ""}`}>
-          <p class="group-head">
-            <StatusBadge status={state} tone={tone} word={`${number(group.length)} ${state}`} />
-            {reason === null ? null : <Sentence text={reason} />}
-          </p>
-          <RobotNames robots={group} />
-        </li>
-      ))}
-    </ul>
-  );
-}
-
 /** Whether one is open, and all of them. */
 function Windows({ windows }: { readonly windows: FleetDetails["operating_windows"] }) {
   const nowMs = useNow();
   const next = windows.find((window) => windowState(window, nowMs) !== "past");
+  const nextText =
+    next === undefined
+      ? "All windows are past."
+      : windowState(next, nowMs) === "open now"
+        ? `Open now, until ${absoluteTime(next.ends_at)}.`
+        : `Closed now. The next window opens ${absoluteTime(next.starts_at)}.`;
+  const columns: readonly Column<(typeof windows)[number]>[] = [
+    { name: "starts", show: ({ starts_at: at }) => absoluteTime(at) },
+    { name: "ends", show: ({ ends_at: at }) => absoluteTime(at) },
+    { name: "state", show: (window) => windowState(window, nowMs) },
+  ];
   return (
     <>
-      <p>
-        {next === undefined
-          ? "All windows are past."
-          : windowState(next, nowMs) === "open now"
-            ? `Open now, until ${absoluteTime(next.ends_at)}.`
-            : `Closed now. The next window opens ${absoluteTime(next.starts_at)}.`}
-      </p>
+      <p>{nextText}</p>
       <details>
         <summary>{counted(windows.length, "window")} as a table</summary>
-        <SmallTable label="Operating windows" heads={["Starts", "Ends", "State"]}>
-          {windows.map((window) => (
-            <tr key={window.starts_at}>
-              <th scope="row">{absoluteTime(window.starts_at)}</th>
-              <td>{absoluteTime(window.ends_at)}</td>
-              <td>{windowState(window, nowMs)}</td>
-            </tr>
-          ))}
-        </SmallTable>
+        <ShownTable label="Operating windows" columns={columns} rows={windows} />
       </details>
     </>
   );
 }
 
-interface ChangeProps extends RowProps {
-  close(): void;
-}
-
 /** Updates the model of a fleet; shows beforehand which of its robots cannot run it. */
-function UpdateModel({ row, close }: ChangeProps) {
+function modelUpdate(row: FleetRow): Change<FleetView> {
   const { fleet, details } = row;
-  const subject = useSubjectField("subject");
-  const robots = useExisting(details?.members ?? NO_MEMBERS);
-  return (
-    <FormDialog<FleetView>
-      title={`Update the model of ${fleet.name}`}
-      verb="Update model"
-      fields={() => [subject]}
-      requestOf={(data) => changeOfModel(fleet, entered(data, "subject"))}
-      topics={["fleets"]}
-      done={(updated, data) => {
-        showToast(updateOutcome(updated, entered(data, "subject"), fleet));
-        close();
-      }}
-      close={close}
-      below={(data) => <Preview robots={robots} subject={entered(data, "subject")} />}
-    >
-      <Consequences texts={updateConsequences(row)} />
-    </FormDialog>
-  );
+  return {
+    scope: "fleets:write",
+    word: "Update model",
+    title: `Update the model of ${fleet.name}`,
+    body: <p>{updateConsequences(row).join(" ")}</p>,
+    useForm(data) {
+      const field = useSubjectField("subject");
+      const robots = useExisting(details?.members ?? NO_MEMBERS);
+      const subject = entered(data, "subject");
+      const asked = subject === "" || robots.length === 0 ? null : { robots, subject };
+      const hint = "Choose a model to see which robots of the fleet can run it.";
+      return { fields: [field], below: <Preview body={asked} hint={hint} /> };
+    },
+    requestOf: (data) => changeOfModel(fleet, entered(data, "subject")),
+    topics: ["fleets"],
+    made: (updated, data) => ({ said: updateOutcome(updated, entered(data, "subject"), fleet) }),
+  };
 }
 
 const NO_MEMBERS: readonly FleetMemberView[] = [];
 
-function changeOfModel({ id }: FleetView, subject: string) {
-  return { method: "POST", path: `${apiPath(id)}/model`, body: { subject } } as const;
-}
-
-function Consequences({ texts }: { readonly texts: readonly string[] }) {
-  return <p>{texts.join(" ")}</p>;
-}
-
-function Preview({ robots, subject }: { readonly robots: readonly string[]; readonly subject: string }) {
-  const preview = usePreview(subject === "" || robots.length === 0 ? null : { robots, subject });
-  return (
-    <div class="preview-box">
-      <PreviewList preview={preview} hint="Choose a model to see which robots of the fleet can run it." />
-    </div>
-  );
+function changeOfModel({ id }: FleetView, subject: string): ChangeRequest {
+  return { method: "POST", path: `${apiPath(id)}/model`, body: { subject } };
 }
 
 /** Ids of the members that can be previewed: a fleet keeps those that were removed. */
@@ -255,99 +202,81 @@ function useExisting(members: readonly FleetMemberView[]): readonly string[] {
   }, [members, robots]);
 }
 
-interface RollBackProps {
-  readonly fleet: FleetView;
-  readonly details: FleetDetails;
-  close(): void;
-}
-
 /** Goes back to the model of the generation before, or ends an update in progress. */
-function RollBack({ fleet, details, close }: RollBackProps) {
-  const models = useModels();
-  const earlier = earlierGeneration(fleet, details);
-  const subject =
-    earlier === null
-      ? ""
-      : subjectOf(
-          earlier,
-          models.value?.models.find(({ slug }) => slug === earlier.subject),
-        );
-  return (
-    <FormDialog<FleetView>
-      title={`Roll ${fleet.name} back?`}
-      verb="Roll back"
-      isReady={earlier !== null && models.state !== "loading"}
-      requestOf={() => changeOfModel(fleet, subject)}
-      topics={["fleets"]}
-      done={(updated) => {
-        showToast(updateOutcome(updated, subject, fleet));
-        close();
-      }}
-      close={close}
-    >
-      <Consequences texts={earlier === null ? [] : rollbackConsequences(fleet, earlier)} />
-    </FormDialog>
-  );
+function rollback(
+  fleet: FleetView,
+  earlier: FleetGenerationView,
+  models: readonly ModelView[] | undefined,
+): Change<FleetView> {
+  const model = models?.find(({ slug }) => slug === earlier.subject);
+  const subject = subjectOf(earlier, model);
+  return {
+    scope: "fleets:write",
+    word: "Roll back",
+    title: `Roll ${fleet.name} back?`,
+    body: <p>{rollbackConsequences(fleet, earlier).join(" ")}</p>,
+    requestOf: () => changeOfModel(fleet, subject),
+    topics: ["fleets"],
+    made: (updated) => ({ said: updateOutcome(updated, subject, fleet) }),
+  };
 }
 
 /** Selects the members of a fleet again; shows beforehand who joins and who leaves. */
-function ReconcileFleet({ row: { fleet }, close }: ChangeProps) {
-  const { id, name } = fleet;
-  const changes = useMemberChanges(id);
-  const { joining = [], leaving = [] } = changes.value ?? {};
+function reconciling(fleet: FleetView): Change {
+  return {
+    scope: "fleets:write",
+    word: "Reconcile members",
+    title: `Reconcile the members of ${fleet.name}`,
+    verb: "Reconcile",
+    body: <MemberChanges fleet={fleet} />,
+    requestOf: () => ({ method: "POST", path: `${apiPath(fleet.id)}/reconcile` }),
+    topics: ["fleets"],
+    made: () => ({ said: `The members of ${fleet.name} are reconciled.` }),
+  };
+}
+
+function MemberChanges({ fleet }: { readonly fleet: FleetView }) {
+  const changes = useData<FleetMemberChanges>(`${apiPath(fleet.id)}/reconcile`, FLEET_TOPICS);
   return (
-    <ChangeDialog
-      title={`Reconcile the members of ${name}`}
-      verb="Reconcile"
-      isReady={joining.length + leaving.length > 0}
-      request={{ method: "POST", path: `${apiPath(id)}/reconcile` }}
-      topics={["fleets"]}
-      done={`The members of ${name} are reconciled.`}
-      close={close}
-    >
+    <>
       <p>
         A fleet with a selector takes the robots that match it now, once. Robots that were removed leave, and so do
         those that do not match any more.
       </p>
       <Loaded data={changes} what="who would join and leave" lines={3}>
-        {(value) => <MemberChanges changes={memberChanges(value, fleet)} />}
+        {(value) => {
+          const { groups, after } = memberChanges(value, fleet);
+          return (
+            <div class="preview-box">
+              {groups.map(({ title, robots }) => (
+                <div key={title}>
+                  <p class="group-head">
+                    <b>{title}</b>
+                  </p>
+                  <RobotNames robots={robots} />
+                </div>
+              ))}
+              <p role="status">{groups.length === 0 ? "The fleet has these members already." : after}</p>
+            </div>
+          );
+        }}
       </Loaded>
-    </ChangeDialog>
-  );
-}
-
-function MemberChanges({ changes: { groups, after } }: { readonly changes: ReturnType<typeof memberChanges> }) {
-  if (groups.length === 0) return <p role="status">The fleet has these members already.</p>;
-  return (
-    <div class="preview-box">
-      {groups.map(({ title, robots }) => (
-        <div key={title}>
-          <p class="group-head">
-            <b>{title}</b>
-          </p>
-          <RobotNames robots={robots} opensElsewhere />
-        </div>
-      ))}
-      <p role="status">{after}</p>
-    </div>
+    </>
   );
 }
 
 /** Deletes a fleet; its robots stay. */
-function RemoveFleet({ row: { fleet }, close }: ChangeProps) {
+function removal(fleet: FleetView): Change {
   const { id, name } = fleet;
-  return (
-    <ChangeDialog
-      title={`Delete ${name}?`}
-      verb="Delete fleet"
-      isDangerous
-      request={{ method: "DELETE", path: apiPath(id) }}
-      topics={["fleets", "deployments"]}
-      done={`${name} is deleted.`}
-      next="/fleets"
-      close={close}
-    >
-      <p>{removeConsequences(fleet)}</p>
-    </ChangeDialog>
-  );
+  return {
+    scope: "fleets:write",
+    word: "Delete",
+    kind: "danger",
+    title: `Delete ${name}?`,
+    verb: "Delete fleet",
+    body: <p>{removeConsequences(fleet)}</p>,
+    requestOf: () => ({ method: "DELETE", path: apiPath(id) }),
+    topics: ["fleets", "deployments"],
+    made: () => ({ said: `${name} is deleted.`, next: "/fleets" }),
+  };
 }

@@ -1,60 +1,40 @@
 import type { FleetNeed } from "../../../api/fleet-details.ts";
 import { FLEET_STATES, type FleetRow, FLEETS, fleetState, groupNeeds, reasonOf } from "../../../views/fleets.ts";
-import { toneOf, counted } from "../../../views/view.ts";
-import { mayDo } from "../data/session.ts";
-import { useSettled } from "../data/query.ts";
+import { counted } from "../../../views/view.ts";
+import { areSettled } from "../data/query.ts";
 import { CountBar } from "../parts/count-bar.tsx";
-import { Icon } from "../parts/icon.tsx";
+import { ChangeButton } from "../parts/form/change.tsx";
 import { Sentence, withTimes } from "../parts/relative-time.tsx";
-import { columnsOf, filtersOf } from "../parts/shown.tsx";
 import { StatusBadge } from "../parts/status-badge.tsx";
-import type { Filtering } from "../parts/table/filter-bar.tsx";
 import { ListPage } from "../parts/table/list-page.tsx";
 import { capitalized } from "../parts/text.ts";
 import { fleetPath, useFleets } from "./data.ts";
+import { NEW_FLEET } from "./new.tsx";
 
 /** The action stands below its reason, and the id is on the page of the fleet. */
-const COLUMNS = columnsOf(FLEETS.columns, { reason: (row) => <Reason row={row} /> }).filter(
-  ({ id }) => id !== "action" && id !== "id",
-);
-
-const FILTERING: Filtering<FleetRow> = {
-  filters: filtersOf(FLEETS.filters),
-  textOf: ({ fleet, needs }) =>
-    [fleet.name, fleet.id, fleet.subject, fleet.status, ...needs.map(({ reason }) => reason)].join(" "),
-};
+const CELLS = { reason: (row: FleetRow) => <Reason row={row} />, action: null, id: null };
 
 /** `/fleets`: all fleets, with why some are not ready. */
 export function Fleets() {
   const { fleets, needs, rows } = useFleets();
-  const isSettled = useSettled([fleets, needs]);
-  const create = mayDo("fleets:write") ? (
-    <a class="button button-main" href="/fleets/new">
-      <Icon name="plus" />
-      New fleet
-    </a>
-  ) : undefined;
+  const isSettled = areSettled([fleets, needs]);
   return (
     <ListPage
-      title="Fleets"
-      actions={create}
+      view={FLEETS}
+      cells={CELLS}
       data={fleets}
-      emptyTitle={FLEETS.empty}
+      rows={rows}
+      keyOf={({ fleet }) => fleet.id}
+      hrefOf={({ fleet }) => fleetPath(fleet.id)}
+      sort="status"
+      isLoading={!isSettled}
+      actions={<ChangeButton change={NEW_FLEET} />}
       empty={
         <p>
           A fleet is a group of robots that share one model. The service keeps capacity ready for them, and shows which
           robots cannot run the model.
         </p>
       }
-      noun={FLEETS.noun}
-      columns={COLUMNS}
-      rows={rows}
-      keyOf={({ fleet }) => fleet.id}
-      hrefOf={({ fleet }) => fleetPath(fleet.id)}
-      sort="status"
-      isLoading={!isSettled}
-      filtering={FILTERING}
-      hint="Name, model, reason"
     />
   );
 }
@@ -74,8 +54,7 @@ export function FleetSummary({ rows, lines }: SummaryProps) {
     );
   }
   const counts = FLEET_STATES.toReversed().map((state) => {
-    const count = rows.filter((row) => fleetState(row) === state).length;
-    return { tone: toneOf(state), word: state, count };
+    return { word: state, count: rows.filter((row) => fleetState(row) === state).length };
   });
   return (
     <>

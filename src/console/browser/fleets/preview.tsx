@@ -1,5 +1,5 @@
 /** Which robots can run a model, wherever one is chosen, and the lists of robots that pages of fleets show. */
-import { counted } from "../../../views/view.ts";
+import { counted, type Tone } from "../../../views/view.ts";
 import type { FleetPreviewed, PreviewedRobot } from "../../../api/fleet-details.ts";
 import { FIT_STATES, fitGroups, fitText } from "../../../views/fleets.ts";
 import { type Outcome, type Problem, request } from "../data/request.ts";
@@ -21,16 +21,6 @@ const DELAY_MS = 250;
 /** Most robots in one request (SELECTION_ROBOTS_COUNT of src/api/fleets.ts). */
 const ROBOTS_AT_ONCE = 1000;
 
-/** Which robots a selection matches, and whether they can run the model. Null while nothing is chosen. */
-export function usePreview(body: PreviewBody | null): Data<FleetPreviewed> | null {
-  const ask = (signal: AbortSignal) => askPreview(body ?? {}, signal);
-  const preview = useQuery(
-    body === null ? null : { key: `preview ${JSON.stringify(body)}`, ask, topics: [] },
-    DELAY_MS,
-  );
-  return body === null ? null : preview;
-}
-
 async function askPreview(body: PreviewBody, signal: AbortSignal): Promise<Outcome<FleetPreviewed>> {
   const robots: PreviewedRobot[] = [];
   const named = body.robots ?? [];
@@ -43,24 +33,29 @@ async function askPreview(body: PreviewBody, signal: AbortSignal): Promise<Outco
   return { state: "answered", value: { robots, total: robots.length } };
 }
 
-interface PreviewListProps {
-  readonly preview: Data<FleetPreviewed> | null;
+interface PreviewProps {
+  /** Null while nothing is chosen. */
+  readonly body: PreviewBody | null;
   /** Shown while nothing is chosen. */
   readonly hint?: string;
-  /** Opens links in a new tab, so that a form is not left. */
-  readonly opensElsewhere?: boolean;
 }
 
-/** The robots of a preview, those that cannot run the model first. */
-export function PreviewList({ preview, hint = "", opensElsewhere = true }: PreviewListProps) {
-  if (preview === null) return <p class="muted">{hint}</p>;
+/** Which robots a selection matches, and whether they can run the model; those that cannot come first. */
+export function Preview({ body, hint = "" }: PreviewProps) {
+  const ask = (signal: AbortSignal) => askPreview(body ?? {}, signal);
+  const key = `preview ${JSON.stringify(body)}`;
+  const preview = useQuery(body === null ? null : { key, ask, topics: [] }, DELAY_MS);
+  return <div class="preview-box">{body === null ? <p class="muted">{hint}</p> : shownPreview(preview)}</div>;
+}
+
+function shownPreview(preview: Data<FleetPreviewed>) {
   switch (preview.state) {
     case "loading":
       return <p class="muted">Looking…</p>;
     case "failed":
       return <Refused problem={preview.problem} />;
     case "ready":
-      return <Previewed robots={preview.value.robots} opensElsewhere={opensElsewhere} />;
+      return <Previewed robots={preview.value.robots} />;
   }
 }
 
@@ -79,79 +74,74 @@ function Refused({ problem }: { readonly problem: Problem }) {
   );
 }
 
-interface PreviewedProps {
-  readonly robots: readonly PreviewedRobot[];
-  readonly opensElsewhere: boolean;
-}
-
-function Previewed({ robots, opensElsewhere }: PreviewedProps) {
+function Previewed({ robots }: { readonly robots: readonly PreviewedRobot[] }) {
   const groups = fitGroups(robots);
+  const shown = groups.map(({ fit, reason, robots: members }) => {
+    const { word: state, tone } = FIT_STATES[fit];
+    return { state, tone, reason, members };
+  });
   return (
     <>
       <p role="status" class="preview-total">
         {fitText(groups)}
       </p>
-      <ul class="groups">
-        {groups.map(({ fit, reason, robots: some }) => (
-          <li key={`${fit} ${reason ?? ""}`}>
-            {fit === "runs" && groups.length === 1 ? null : (
-              <p class="group-head">
-                <StatusBadge
-                  status={fit}
-                  tone={FIT_STATES[fit].tone}
-                  word={`${number(some.length)} ${FIT_STATES[fit].word}`}
-                />
-                {reason === null ? null : <Sentence text={reason} />}
-              </p>
-            )}
-            <RobotNames robots={some} opensElsewhere={opensElsewhere} />
-          </li>
-        ))}
-      </ul>
+      {groups.every(({ fit }) => fit === "runs") ? <RobotNames robots={robots} /> : <RobotGroups groups={shown} />}
     </>
   );
 }
 
 interface RobotNamesProps {
   readonly robots: readonly Pick<PreviewedRobot, "robot_id" | "robot" | "robot_type_id" | "region" | "site">[];
-  readonly opensElsewhere?: boolean;
+}
+
+interface RobotGroupsProps {
+  readonly groups: readonly {
+    readonly state: string;
+    readonly tone: Tone;
+    readonly reason: string | null;
+    readonly members: RobotNamesProps["robots"];
+  }[];
+}
+
+/** Robots in the same state for the same reason. */
+export function RobotGroups({ groups }: RobotGroupsProps) {
+  return (
+    <ul class="groups">
+      {groups.map(({ state, tone, reason, members }) => (
+        <li key={`${state} ${reason ?? ""}`}>
+          <p class="group-head">
+            <StatusBadge status={state} tone={tone} word={`${number(members.length)} ${state}`} />
+            {reason === null ? null : <Sentence text={reason} />}
+          </p>
+          <RobotNames robots={members} />
+        </li>
+      ))}
+    </ul>
+  );
 }
 
 /** Names shown at once; a click shows the rest. */
 const NAMES_SHOWN = 24;
 
 /** Names of robots in order and in columns, with type, site and region in the title. */
-export function RobotNames({ robots, opensElsewhere = false }: RobotNamesProps) {
-  const sorted = [...robots].sort((left, right) => compareTexts(left.robot, right.robot));
-  const rest = sorted.slice(NAMES_SHOWN);
+export function RobotNames({ robots }: RobotNamesProps) {
+  const sorted = robots.toSorted((left, right) => compareTexts(left.robot, right.robot));
+  const links = sorted.map(({ robot_id: robotId, robot, site, region, robot_type_id: robotTypeId }) => (
+    <li key={robotId}>
+      <a class="cut" href={robotPath(robot, robotId)} title={[robotTypeId, site, region].filter(Boolean).join(" · ")}>
+        {robot}
+      </a>
+    </li>
+  ));
   return (
     <>
-      <NameList robots={sorted.slice(0, NAMES_SHOWN)} opensElsewhere={opensElsewhere} />
-      {rest.length === 0 ? null : (
+      <ul class="names">{links.slice(0, NAMES_SHOWN)}</ul>
+      {links.length <= NAMES_SHOWN ? null : (
         <details>
-          <summary>{counted(rest.length, "more robot")}</summary>
-          <NameList robots={rest} opensElsewhere={opensElsewhere} />
+          <summary>{counted(links.length - NAMES_SHOWN, "more robot")}</summary>
+          <ul class="names">{links.slice(NAMES_SHOWN)}</ul>
         </details>
       )}
     </>
-  );
-}
-
-function NameList({ robots, opensElsewhere }: Required<RobotNamesProps>) {
-  return (
-    <ul class="names">
-      {robots.map(({ robot_id: robotId, robot, site, region, robot_type_id: robotTypeId }) => (
-        <li key={robotId}>
-          <a
-            class="cut"
-            href={robotPath(robot, robotId)}
-            target={opensElsewhere ? "_blank" : undefined}
-            title={[robotTypeId, site, region].filter(Boolean).join(" · ")}
-          >
-            {robot}
-          </a>
-        </li>
-      ))}
-    </ul>
   );
 }

@@ -1,4 +1,3 @@
-import { useState } from "preact/hooks";
 import type * as z from "zod";
 
 import type { apiKeyCreatedSchema, ApiKeyView } from "../../../api/keys.ts";
@@ -6,49 +5,34 @@ import type { ApiKeyScope, ENROLL_SCOPE } from "../../../api/wire/scopes.ts";
 import { expiryOf, labelOf, USUAL_DAYS } from "../../../views/keys.ts";
 import { serviceNow } from "../data/request.ts";
 import { mayDo, ownScopes } from "../data/session.ts";
+import type { Change } from "../parts/form/change.tsx";
 import { entered, type FieldSpec, type Option } from "../parts/form/fields.tsx";
-import { FormDialog } from "../parts/form/form-dialog.tsx";
-import { ShownOnce } from "../parts/form/shown-once.tsx";
 import { absoluteTime } from "../parts/relative-time.tsx";
 
-type CreatedKey = z.output<typeof apiKeyCreatedSchema>;
-
-interface NewKeyProps {
-  /** The key that the person signed in with, if it is listed. */
-  readonly own: ApiKeyView | undefined;
-  close(): void;
-}
-
-/** Creates a key and shows it once. */
-export function NewKeyDialog({ own, close }: NewKeyProps) {
-  const [created, setCreated] = useState<CreatedKey | null>(null);
-  if (created === null) {
-    return (
-      <FormDialog<CreatedKey>
-        title="New key"
-        verb="Create key"
-        initial={{ may: mayDo("robots:setup") ? "robot" : "some" }}
-        fields={fieldsOf}
-        requestOf={(data) => ({ method: "POST", path: "/v1/me/api-keys", body: bodyOf(data) })}
-        topics={["keys"]}
-        done={setCreated}
-        close={close}
-        below={() =>
-          own === undefined ? null : <p class="field-hint">It ends when your own key, {labelOf(own)}, ends.</p>
-        }
-      />
-    );
-  }
-  const { api_key: apiKey, label, expires_at: expiresAt } = created;
-  return (
-    <ShownOnce title={`The key ${label ?? ""}`} text={apiKey} what="key" close={close}>
-      <p>
-        Copy it to where it will be used. It is shown only once: the service stores just its hash and last four
-        characters.
-      </p>
-      {expiresAt === null || expiresAt === undefined ? null : <p>It works until {absoluteTime(expiresAt)}.</p>}
-    </ShownOnce>
-  );
+/** Creates a key and shows it once. @param own the key that the person signed in with, if it is listed. */
+export function newKey(own: ApiKeyView | undefined): Change<z.output<typeof apiKeyCreatedSchema>> {
+  return {
+    scope: "api-keys:write",
+    word: "New key",
+    kind: "main",
+    title: "New key",
+    verb: "Create key",
+    initial: { may: mayDo("robots:setup") ? "robot" : "some" },
+    useForm: (data) => ({
+      fields: fieldsOf(data),
+      below: own === undefined ? null : <p class="field-hint">It ends when your own key, {labelOf(own)}, ends.</p>,
+    }),
+    requestOf: (data) => ({ method: "POST", path: "/v1/me/api-keys", body: bodyOf(data) }),
+    topics: ["keys"],
+    made: ({ api_key: apiKey, label, expires_at: expiresAt }) => ({
+      secret: apiKey,
+      title: `The key ${label ?? ""}`,
+      what: "key",
+      note:
+        "Copy it to where it will be used. It is shown only once: the service stores just its hash and last four characters." +
+        (typeof expiresAt === "string" ? ` It works until ${absoluteTime(expiresAt)}.` : ""),
+    }),
+  };
 }
 
 /** The service's limit in code points; the browser counts UTF-16 units, of which there are at least as many. */
@@ -56,7 +40,6 @@ const LABEL_LENGTH = 256;
 
 function fieldsOf(data: FormData): readonly FieldSpec[] {
   const may = entered(data, "may");
-  const hasTime = entered(data, "expires_at") === "at";
   return [
     {
       name: "label",
@@ -68,28 +51,19 @@ function fieldsOf(data: FormData): readonly FieldSpec[] {
     ...(may === "some" ? [scopesField()] : []),
     ...(may === "enroll" ? ENROLLMENT_FIELDS : []),
     { name: "expires_at", label: "Expires", kind: "select", options: expiriesOf(may) },
-    ...(hasTime ? [TIME_FIELD] : []),
   ];
 }
-
-const AT_A_TIME: Option = { value: "at", word: "At a time…" };
-/** After so many days, or at a given time. */
-const EXPIRIES: readonly Option[] = [
-  { value: String(USUAL_DAYS), word: `In ${USUAL_DAYS} days` },
-  { value: "30", word: "In 30 days" },
-  { value: "365", word: "In a year" },
-  AT_A_TIME,
-];
 
 /**
  * When a key expires, the usual first: a key that may do more than register robots works for 90 days. "Never" has another value there, so
  * that the browser does not keep it chosen when the person gives a key for robots more to do.
  */
 function expiriesOf(may: string): readonly Option[] {
-  if (may === "robot") return [{ value: "", word: "Never" }, ...EXPIRIES];
-  // With it robots enroll without an approval, so the service allows 90 days at most.
-  if (may === "enroll") return [{ value: "7", word: "In 7 days" }, { value: "30", word: "In 30 days" }, AT_A_TIME];
-  return [...EXPIRIES, { value: "never", word: "Never" }];
+  // With a key that enrolls robots these need no approval, so the service allows 90 days at most.
+  const days = may === "enroll" ? [7, 30, 90] : [USUAL_DAYS, 30, 365];
+  const choices = days.map((count) => ({ value: String(count), word: `In ${count} days` }));
+  if (may === "robot") return [{ value: "", word: "Never" }, ...choices];
+  return may === "enroll" ? choices : [...choices, { value: "never", word: "Never" }];
 }
 
 /** What a new key may do. Offers only what the person's own key allows: the service refuses the rest. */
@@ -156,14 +130,6 @@ const ENROLLMENT_FIELDS: readonly FieldSpec[] = [
   { name: "enrollment.region", label: "Region", hint: "Leave it empty for what each robot says." },
 ];
 
-const TIME_FIELD: FieldSpec = {
-  name: "expires_at.time",
-  label: "Time",
-  hint: "In your time zone.",
-  kind: "datetime-local",
-  input: { required: true },
-};
-
 function bodyOf(data: FormData) {
   const may = entered(data, "may");
   const [site, region] = [entered(data, "enrollment.site"), entered(data, "enrollment.region")];
@@ -175,7 +141,7 @@ function bodyOf(data: FormData) {
   return {
     label: entered(data, "label"),
     scopes: scopesOf(may, data),
-    expires_at: expiryOf(entered(data, "expires_at"), entered(data, "expires_at.time"), serviceNow()),
+    expires_at: expiryOf(entered(data, "expires_at"), serviceNow()),
     ...(may === "enroll" ? { enrollment } : {}),
   };
 }

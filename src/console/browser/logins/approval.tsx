@@ -1,20 +1,19 @@
 import { counted } from "../../../views/view.ts";
-import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
 import type { LoginDecided } from "../../../api/logins.ts";
 import { relativeTime } from "../../../platform/text/relative-time.ts";
 import { visible } from "../../../platform/text/visible.ts";
 import type { WaitingLogin } from "../../waiting-login.ts";
-import { type Data, useData } from "../data/query.ts";
-import { type Problem, sentence } from "../data/request.ts";
+import { useData } from "../data/query.ts";
+import { sentence } from "../data/request.ts";
 import { ownScopes, session } from "../data/session.ts";
 import { useWrite } from "../data/write.ts";
 import { Checkbox, FieldError } from "../parts/form/fields.tsx";
-import { Notice, ProblemNotice } from "../parts/notice.tsx";
+import { Loaded } from "../parts/loaded.tsx";
+import { Notice } from "../parts/notice.tsx";
 import { Facts } from "../parts/page.tsx";
 import { RelativeTime, useIsPast } from "../parts/relative-time.tsx";
-import { Skeleton } from "../parts/skeleton.tsx";
 import { useLocation } from "../router.ts";
 import { useStore } from "../store.ts";
 import { goToProgram, isListening, originOf } from "./callback.ts";
@@ -22,92 +21,46 @@ import { goToProgram, isListening, originOf } from "./callback.ts";
 /** `/login?exchange=ID`: a person approves or denies the sign-in of a command line. */
 export function LoginApproval() {
   const exchange = useLocation().query.get("exchange") ?? "";
-  // Nothing of another login must be shown or approved.
-  return <Approval key={exchange} exchange={exchange} />;
-}
-
-function Approval({ exchange }: { readonly exchange: string }) {
-  const path = `/console/logins/${encodeURIComponent(exchange)}`;
-  const login = useData<WaitingLogin>(path, []);
-  const { send, isBusy, problem } = useWrite<LoginDecided>();
-  const [decided, setDecided] = useState<LoginDecided | null>(null);
   useLayoutEffect(() => {
     document.title = "Approve a sign-in · Robot policy";
   }, []);
-  const decide = async (callbackUrl: string, decision: "approve" | "deny", delivery: Delivery) => {
-    const answer = await send("POST", "/v1/cli/login/decide", { exchange_id: exchange, decision, delivery });
-    if (answer === null) return;
-    setDecided(answer);
-    if (delivery === "redirect") goToProgram(answer.redirect_url, callbackUrl);
-  };
   return (
     <div class="alone-sheet">
-      {decided === null ? (
-        <Waiting login={login}>
-          {(value) => (
-            <Question
-              login={value}
-              isBusy={isBusy}
-              problem={problem}
-              exchange={exchange}
-              decide={(...said) => void decide(value.callback_url, ...said)}
-            />
-          )}
-        </Waiting>
-      ) : (
-        <Decided status={decided.status} />
-      )}
+      {/* A new one for each: nothing of another login must be shown or approved. */}
+      <Approval key={exchange} exchange={exchange} />
     </div>
   );
 }
 
-interface WaitingProps {
-  readonly login: Data<WaitingLogin>;
-  children(login: WaitingLogin): ComponentChildren;
-}
-
-function Waiting({ login, children }: WaitingProps) {
-  switch (login.state) {
-    case "loading":
-      return (
-        <>
-          <h1>Approve a sign-in</h1>
-          <Skeleton lines={4} what="the sign-in" />
-        </>
-      );
-    case "failed":
-      return (
-        <>
-          <h1>Nothing to approve</h1>
-          {login.problem.kind === "missing" ? (
-            <p>
-              This sign-in does not exist or has expired. Run <code>robot-policy login</code> again.
-            </p>
-          ) : (
-            <ProblemNotice problem={login.problem} what="this sign-in" retry={login.retry} />
-          )}
-          <p>
-            <a href="/">Go to the console</a>
-          </p>
-        </>
-      );
-    case "ready":
-      return <>{children(login.value)}</>;
+function Approval({ exchange }: { readonly exchange: string }) {
+  const login = useData<WaitingLogin>(`/console/logins/${encodeURIComponent(exchange)}`, []);
+  const [decided, setDecided] = useState<LoginDecided["status"] | null>(null);
+  if (decided !== null) return <Decided status={decided} />;
+  if (login.state === "ready") return <Question login={login.value} exchange={exchange} setDecided={setDecided} />;
+  if (login.state === "failed" && login.problem.kind === "missing") {
+    return <NothingToApprove why="does not exist or has expired" />;
   }
+  return (
+    <>
+      <h1>Approve a sign-in</h1>
+      <Loaded data={login} what="this sign-in">
+        {() => null}
+      </Loaded>
+    </>
+  );
 }
 
 function Decided({ status }: Pick<LoginDecided, "status">) {
-  const isApproved = status === "approved";
   // The button that had the focus is gone: the keyboard continues here.
   const heading = useRef<HTMLHeadingElement>(null);
   useLayoutEffect(() => heading.current?.focus(), []);
   return (
     <>
       <h1 ref={heading} tabIndex={-1}>
-        {isApproved ? "Approved" : "Denied"}
+        {status === "approved" ? "Approved" : "Denied"}
       </h1>
       <p role="status">
-        {isApproved
+        {status === "approved"
           ? "The command line is signed in. You can close this page and go back to your terminal."
           : "Nobody was signed in. If you did not start this sign-in, somebody else sent you its link: tell the administrator of the service."}
       </p>
@@ -115,28 +68,47 @@ function Decided({ status }: Pick<LoginDecided, "status">) {
   );
 }
 
-interface QuestionProps {
-  readonly login: WaitingLogin;
-  readonly isBusy: boolean;
-  readonly problem: Problem | null;
-  readonly exchange: string;
-  decide(decision: "approve" | "deny", delivery: Delivery): void;
+function NothingToApprove({ why }: { readonly why: string }) {
+  return (
+    <>
+      <h1>Nothing to approve</h1>
+      <p role="status">
+        This sign-in {why}. To sign in again, run <code>robot-policy login</code>. <a href="/">Go to the console</a>
+      </p>
+    </>
+  );
 }
 
-/** How the program gets its token: this browser redirects to it on this computer, or it polls the service from any computer. */
-type Delivery = "redirect" | "poll";
+interface QuestionProps {
+  readonly login: WaitingLogin;
+  readonly exchange: string;
+  setDecided(status: LoginDecided["status"]): void;
+}
+
+/** Why a login that does not wait cannot be approved. */
+const OVER: Readonly<Record<string, string>> = { denied: "was denied", expired: "has expired" };
 
 /** Shows who asks to sign in, and lets the person approve or deny. */
-function Question({ login, isBusy, problem, exchange, decide }: QuestionProps) {
+function Question({ login, exchange, setDecided }: QuestionProps) {
+  const { callback_url: callbackUrl, user_code: code } = login;
   const current = useStore(session);
   const organization = current.state === "signed-in" ? current.view.active_organization.name : "";
-  const [isElsewhere, setElsewhere] = useState(!isListening(login.callback_url));
+  const canListen = isListening(callbackUrl);
+  const [isElsewhere, setElsewhere] = useState(!canListen);
   const [isSame, setSame] = useState(false);
-  const delivery = isElsewhere ? "poll" : "redirect";
+  const { send, isBusy, problem } = useWrite<LoginDecided>();
   const isRestricted = ownScopes() !== null;
   const hasExpired = useIsPast(login.expires_at);
   const state = login.state === "pending" && hasExpired ? "expired" : login.state;
-  if (state !== "pending") return <NothingToApprove state={state} />;
+  if (state !== "pending") return <NothingToApprove why={OVER[state] ?? "was approved already"} />;
+  const decide = async (decision: "approve" | "deny") => {
+    // The program gets its token by a redirect of this browser, or it polls the service from any computer.
+    const delivery = isElsewhere ? "poll" : "redirect";
+    const answer = await send("POST", "/v1/cli/login/decide", { exchange_id: exchange, decision, delivery });
+    if (answer === null) return;
+    setDecided(answer.status);
+    if (!isElsewhere) goToProgram(answer.redirect_url, callbackUrl);
+  };
   return (
     <>
       <h1>Let a command line in?</h1>
@@ -146,10 +118,15 @@ function Question({ login, isBusy, problem, exchange, decide }: QuestionProps) {
       </p>
       <Facts
         facts={[
-          ["Code", <b class="mono">{login.user_code}</b>],
+          ["Code", <b class="mono">{code}</b>],
           ["Asked by", <Asker login={login} />],
           ["Access", `everything that you may do, for ${counted(login.session_days, "day")}`],
-          ["Token goes to", receiverOf(login, isElsewhere)],
+          [
+            "Token goes to",
+            isElsewhere
+              ? "The program that asked, on whichever computer it runs"
+              : `A program on this computer, ${originOf(callbackUrl)}`,
+          ],
           ["Asked", <RelativeTime at={login.created_at} />],
           ["Expires", <RelativeTime at={login.expires_at} inWords={relativeTime} />],
           ["Login", <span class="mono">{exchange}</span>],
@@ -163,11 +140,11 @@ function Question({ login, isBusy, problem, exchange, decide }: QuestionProps) {
           </p>
         </Notice>
       ) : null}
-      {isListening(login.callback_url) ? (
+      {canListen ? (
         <Checkbox label="My terminal is on another computer" checked={isElsewhere} change={setElsewhere} />
       ) : null}
       {isElsewhere ? (
-        <Notice tone="waiting" title={`Does your terminal show ${login.user_code}?`}>
+        <Notice tone="waiting" title={`Does your terminal show ${code}?`}>
           <p>
             Whoever started this sign-in will be signed in as you. Compare the code with the one in your own terminal.
             If your terminal shows no code, compare the address that it shows: it ends with the login above.
@@ -181,11 +158,11 @@ function Question({ login, isBusy, problem, exchange, decide }: QuestionProps) {
           type="button"
           class="button button-main"
           disabled={isBusy || isRestricted || (isElsewhere && !isSame)}
-          onClick={() => decide("approve", delivery)}
+          onClick={() => void decide("approve")}
         >
           Approve
         </button>
-        <button type="button" class="button" disabled={isBusy || isRestricted} onClick={() => decide("deny", delivery)}>
+        <button type="button" class="button" disabled={isBusy || isRestricted} onClick={() => void decide("deny")}>
           Deny
         </button>
       </div>
@@ -200,30 +177,6 @@ function Asker({
     <>
       <span class="mono">{visible(clientProgram ?? "a program")}</span> at <span class="mono">{clientAddress}</span>
       {isOwnAddress ? ", the same address as yours" : ", a different address from yours"}
-    </>
-  );
-}
-
-function receiverOf({ callback_url: callbackUrl }: WaitingLogin, isElsewhere: boolean): ComponentChildren {
-  if (isElsewhere) return "The program that asked, on whichever computer it runs";
-  return (
-    <>
-      A program on this computer, <span class="mono">{originOf(callbackUrl)}</span>
-    </>
-  );
-}
-
-function NothingToApprove({ state }: { readonly state: string }) {
-  const why = state === "denied" ? "was denied" : state === "expired" ? "has expired" : "was approved already";
-  return (
-    <>
-      <h1>Nothing to approve</h1>
-      <p role="status">
-        This sign-in {why}. To sign in again, run <code>robot-policy login</code>.
-      </p>
-      <p>
-        <a href="/">Go to the console</a>
-      </p>
     </>
   );
 }

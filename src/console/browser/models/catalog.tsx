@@ -31,9 +31,7 @@ export function useSubjectField(name: string): FieldSpec {
   return { ...field, kind: "select", options, hint: isEmpty ? "The catalog of this service is empty." : undefined };
 }
 
-function optionsOf(model: ModelView): readonly Option[] {
-  const { slug, default_checkpoint_id: standard, checkpoints } = model;
-  const group = nameOf(model);
+function optionsOf({ slug, default_checkpoint_id: standard, checkpoints }: ModelView): readonly Option[] {
   const word = standard === null || standard === undefined ? slug : `${slug} (now ${standard})`;
-  return [{ value: slug, word, group }, ...(checkpoints ?? []).map(({ id }) => ({ value: id, word: id, group }))];
+  return [{ value: slug, word }, ...(checkpoints ?? []).map(({ id }) => ({ value: id, word: `${slug}: ${id}` }))];
 }

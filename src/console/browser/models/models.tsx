@@ -2,73 +2,44 @@ import { useMemo } from "preact/hooks";
 
 import type { EndpointView } from "../../../api/endpoints.ts";
 import type { ModelView } from "../../../api/models.ts";
-import {
-  type Checkpoint,
-  checkpointFacts,
-  ENDPOINT_COLUMNS,
-  MODELS,
-  offeredModel,
-  type OfferedModel,
-} from "../../../views/models.ts";
+import { type Checkpoint, checkpointFacts, ENDPOINT_COLUMNS, MODELS, offeredModel } from "../../../views/models.ts";
 import { mayDo } from "../data/session.ts";
-import { type Data, useData, useSettled } from "../data/query.ts";
-import { DeployDialog } from "../deployments/deploy.tsx";
-import { PreviewList, usePreview } from "../fleets/preview.tsx";
-import { DialogButton } from "../parts/form/dialog-button.tsx";
+import { type Data, useData, areSettled } from "../data/query.ts";
+import { deployment } from "../deployments/deploy.tsx";
+import { Preview } from "../fleets/preview.tsx";
 import { Field } from "../parts/form/fields.tsx";
 import { Loaded, Missing } from "../parts/loaded.tsx";
 import { Section } from "../parts/page.tsx";
 import { ResourcePage } from "../parts/resource-page.tsx";
-import { columnsOf, filtersOf, ShownFacts, ShownTable } from "../parts/shown.tsx";
-import type { Filtering } from "../parts/table/filter-bar.tsx";
+import { ShownFacts, ShownTable } from "../parts/shown.tsx";
 import { ListPage } from "../parts/table/list-page.tsx";
 import { useRobotViews } from "../robots/data.ts";
 import { modelPath, type PageParameters, setParameter, useLocation } from "../router.ts";
 import { nameOf, useEndpoints, useModels } from "./catalog.tsx";
 
-const COLUMNS = columnsOf(MODELS.columns);
-
-const FILTERING: Filtering<OfferedModel> = {
-  filters: filtersOf(MODELS.filters),
-  textOf: ({ model }) =>
-    [
-      model.slug,
-      nameOf(model),
-      model.vendor ?? "",
-      model.model_type ?? "",
-      model.license_tier ?? "",
-      ...(model.checkpoints ?? []).map(({ id }) => id),
-    ].join(" "),
-};
-
 /** `/models`: the catalog, with regions and health of the endpoints. */
 export function Models() {
   const models = useModels();
   const endpoints = useEndpoints();
-  const isSettled = useSettled([models, endpoints]);
+  const isSettled = areSettled([models, endpoints]);
   const list = models.value?.models;
   const known = endpoints.value?.items;
   const rows = useMemo(() => (list ?? []).map(offeredModel(known ?? null)), [list, known]);
   return (
     <ListPage
-      title="Models"
+      view={MODELS}
       data={models}
-      emptyTitle={MODELS.empty}
+      rows={rows}
+      keyOf={({ model }) => model.slug}
+      hrefOf={({ model }) => modelPath(model.slug)}
+      sort="model"
+      isLoading={!isSettled}
       empty={
         <p>
           The administrator of the service lists models in a catalog file, names that file as <code>models</code> in the
           service's configuration, and applies it with <code>robot-policy-service models apply</code>.
         </p>
       }
-      noun={MODELS.noun}
-      columns={COLUMNS}
-      rows={rows}
-      keyOf={({ model }) => model.slug}
-      hrefOf={({ model }) => modelPath(model.slug)}
-      sort="model"
-      isLoading={!isSettled}
-      filtering={FILTERING}
-      hint="Name, slug, vendor, checkpoint"
     />
   );
 }
@@ -77,7 +48,7 @@ export function Models() {
 export function Model({ name: slug }: PageParameters) {
   const model = useData<ModelView>(`/v1/models/${encodeURIComponent(slug)}`, ["models"]);
   const endpoints = useEndpoints();
-  const isSettled = useSettled([model, endpoints]);
+  const isSettled = areSettled([model, endpoints]);
   return (
     <ResourcePage
       data={model}
@@ -85,11 +56,7 @@ export function Model({ name: slug }: PageParameters) {
       noun="model"
       title={slug}
       titleOf={nameOf}
-      actionsOf={() => (
-        <DialogButton scope="deployments:write" word="Deploy">
-          {(close) => <DeployDialog model={slug} close={close} />}
-        </DialogButton>
-      )}
+      changesOf={() => [deployment({ model: slug })]}
       lines={8}
       isSettled={isSettled}
       missing={<Missing text="The catalog of this service has no such model." list="models" />}
@@ -120,6 +87,7 @@ export function Model({ name: slug }: PageParameters) {
 /** Which robots can run the checkpoint that the URL names, or else the default one. */
 function Fit({ model }: { readonly model: ModelView }) {
   const { query } = useLocation();
+  const robots = useRobotViews();
   const checkpoints = (model.checkpoints ?? []).toReversed();
   const asked = query.get("checkpoint");
   const chosen =
@@ -141,20 +109,15 @@ function Fit({ model }: { readonly model: ModelView }) {
           }))}
         />
       )}
-      <RobotsThatFit subject={chosen.id} />
+      <Loaded data={robots} what="the robots" lines={3}>
+        {(views) => (
+          <Preview
+            body={views.length === 0 ? null : { robots: views.map(({ id }) => id), subject: chosen.id }}
+            hint="No robot is registered yet."
+          />
+        )}
+      </Loaded>
     </Section>
-  );
-}
-
-/** Every robot of the organization. */
-function RobotsThatFit({ subject }: { readonly subject: string }) {
-  const robots = useRobotViews();
-  const ids = robots.value?.map(({ id }) => id) ?? [];
-  const preview = usePreview(ids.length === 0 ? null : { robots: ids, subject });
-  return (
-    <Loaded data={robots} what="the robots" lines={3}>
-      {() => <PreviewList preview={preview} hint="No robot is registered yet." opensElsewhere={false} />}
-    </Loaded>
   );
 }
 

@@ -9,12 +9,10 @@ interface CopyButtonProps {
   readonly text: string;
   /** "digest" */
   readonly what: string;
-  /** In a list the button is not a tab stop: the detail page has one that is. */
-  readonly isInList?: boolean;
 }
 
 /** Copies a text to the clipboard. */
-export function CopyButton({ text, what, isInList = false }: CopyButtonProps) {
+export function CopyButton({ text, what }: CopyButtonProps) {
   const [isCopied, setCopied] = useState(false);
   useEffect(() => {
     if (!isCopied) return undefined;
@@ -22,22 +20,12 @@ export function CopyButton({ text, what, isInList = false }: CopyButtonProps) {
     return () => clearTimeout(timer);
   }, [isCopied]);
   const copy = async () => {
-    if (await copyText(text)) {
-      setCopied(true);
-      showToast(`Copied ${what}.`);
-    } else showToast(`This browser does not let the page copy. Select the ${what} and copy it.`, "problem");
+    if (await copyText(text)) setCopied(true);
+    else showToast(`This browser does not let the page copy. Select the ${what} and copy it.`, "problem");
   };
-  // A toast may be hidden behind a dialog, so the label changes too.
   const label = isCopied ? `Copied ${what}` : `Copy ${what}`;
   return (
-    <button
-      type="button"
-      class="chip-copy over"
-      aria-label={label}
-      title={label}
-      tabIndex={isInList ? -1 : undefined}
-      onClick={copy}
-    >
+    <button type="button" class="chip-copy" aria-label={label} title={label} onClick={copy}>
       <Icon name={isCopied ? "done" : "copy"} />
     </button>
   );
@@ -48,11 +36,11 @@ const SHOWN = 12;
 
 interface DigestChipProps {
   readonly digest: string;
-  readonly isInList?: boolean;
+  readonly isInList: boolean;
 }
 
-/** The start of a digest; the full digest is the title, the text for screen readers, and what the button copies. */
-export function DigestChip({ digest, isInList = false }: DigestChipProps) {
+/** The start of a digest; the full digest is the title, the text for screen readers, and what the button copies, which lists are without. */
+export function DigestChip({ digest, isInList }: DigestChipProps) {
   const hex = digest.replace(/^sha256:/, "");
   return (
     <span class="chip">
@@ -60,7 +48,7 @@ export function DigestChip({ digest, isInList = false }: DigestChipProps) {
         {hex.slice(0, SHOWN)}
       </span>
       <span class="visually-hidden">{digest}</span>
-      <CopyButton text={digest} what="digest" isInList={isInList} />
+      {isInList ? null : <CopyButton text={digest} what="digest" />}
     </span>
   );
 }

@@ -3,10 +3,11 @@ import type { ComponentChildren } from "preact";
 import type { Section } from "../../sections.ts";
 import type { Data } from "../data/query.ts";
 import { ProblemNotice, StaleNotice } from "./notice.tsx";
-import { Skeleton } from "./skeleton.tsx";
 
 interface LoadedProps<T> {
   readonly data: Data<T>;
+  /** Shows the placeholder although the data is there, until the rest of the page is. */
+  readonly isLoading?: boolean;
   /** "the history of this robot" */
   readonly what: string;
   /** Expected number of lines, for the placeholder. */
@@ -32,7 +33,8 @@ export function Missing({ text, list }: MissingProps) {
 }
 
 /** Data from the service, its placeholder, or why it failed. */
-export function Loaded<T>({ data, what, lines = 4, missing, children }: LoadedProps<T>) {
+export function Loaded<T>({ data, isLoading = false, what, lines = 4, missing, children }: LoadedProps<T>) {
+  if (isLoading && data.state === "ready") return <Skeleton lines={lines} what={what} />;
   switch (data.state) {
     case "loading":
       return <Skeleton lines={lines} what={what} />;
@@ -47,4 +49,13 @@ export function Loaded<T>({ data, what, lines = 4, missing, children }: LoadedPr
         </>
       );
   }
+}
+
+/** A placeholder as high as the coming lines. */
+export function Skeleton({ lines, what }: { readonly lines: number; readonly what: string }) {
+  return (
+    <p role="status" class="skeleton" style={{ minHeight: `${2 * lines}em` }}>
+      Loading {what}…
+    </p>
+  );
 }

@@ -3,7 +3,6 @@ import { useLayoutEffect } from "preact/hooks";
 
 import { visible } from "../../../platform/text/visible.ts";
 import type { Section as SectionName } from "../../sections.ts";
-import { None } from "./none.tsx";
 import { capitalized } from "./text.ts";
 
 interface PageProps {
@@ -73,4 +72,9 @@ export function Facts({ facts }: FactsProps) {
       ))}
     </dl>
   );
+}
+
+/** No value. */
+export function None() {
+  return <span class="muted">–</span>;
 }

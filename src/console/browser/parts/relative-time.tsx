@@ -1,10 +1,8 @@
-import { useEffect } from "preact/hooks";
-
 import { pastTime, type relativeTime } from "../../../platform/text/relative-time.ts";
-import { isUnreachable } from "../data/live.ts";
+import { liveness } from "../data/live.ts";
 import { clockOffsetMs, serviceNow } from "../data/request.ts";
 import { createStore, useStore } from "../store.ts";
-import { None } from "./none.tsx";
+import { None } from "./page.tsx";
 
 /** Shared clock of all relative times. It ticks rarely, so that an idle page rarely renders. */
 const TICK_MS = 10_000;
@@ -13,7 +11,7 @@ const tick = () => nowMs.set(serviceNow());
 
 setInterval(() => {
   // While the service is unreachable the page shows old data, so relative times stand still too.
-  if (document.visibilityState === "visible" && !isUnreachable()) tick();
+  if (document.visibilityState === "visible" && liveness.get() !== "waiting") tick();
 }, TICK_MS);
 document.addEventListener("visibilitychange", tick);
 clockOffsetMs.subscribe(tick);
@@ -23,18 +21,9 @@ export function useNow(): number {
   return useStore(nowMs);
 }
 
-/** Whether a time has come; renders again the moment it comes. */
+/** Whether a time has come. */
 export function useIsPast(at: string): boolean {
-  const now = useNow();
-  const atMs = Date.parse(at);
-  const isPast = atMs <= now;
-  useEffect(() => {
-    const leftMs = atMs - serviceNow();
-    if (isPast || leftMs > TICK_MS) return undefined;
-    const timer = setTimeout(tick, leftMs);
-    return () => clearTimeout(timer);
-  }, [atMs, now]);
-  return isPast;
+  return Date.parse(at) <= useNow();
 }
 
 /** Dates have one form everywhere: `21 Nov 2026`. Times are in the time zone of the person. */

@@ -2,6 +2,7 @@ import type { ComponentChildren } from "preact";
 
 import type { Section } from "../../sections.ts";
 import type { Data } from "../data/query.ts";
+import { type Change, ChangeButtons } from "./form/change.tsx";
 import { Loaded, Missing } from "./loaded.tsx";
 import { Page } from "./page.tsx";
 import { capitalized } from "./text.ts";
@@ -16,7 +17,7 @@ interface ResourcePageProps<T> {
   readonly title?: string;
   titleOf(value: T): string;
   badgeOf?(value: T): ComponentChildren;
-  actionsOf(value: T): ComponentChildren;
+  changesOf(value: T): readonly Change[];
   /** Expected number of lines, for the placeholder. */
   readonly lines: number;
   /** False shows the placeholder although the resource is there, until the rest of the page is. */
@@ -25,8 +26,6 @@ interface ResourcePageProps<T> {
   readonly missing?: ComponentChildren;
   children(value: T): ComponentChildren;
 }
-
-const LOADING = { state: "loading", retry() {} } as const;
 
 /** The page of one resource, below the list of its section. */
 export function ResourcePage<T>({ data, section, noun, titleOf, children, ...props }: ResourcePageProps<T>) {
@@ -38,9 +37,9 @@ export function ResourcePage<T>({ data, section, noun, titleOf, children, ...pro
       title={value === undefined ? title : titleOf(value)}
       up={section}
       badge={value === undefined ? null : props.badgeOf?.(value)}
-      actions={value === undefined ? null : props.actionsOf(value)}
+      actions={value === undefined ? null : <ChangeButtons changes={props.changesOf(value)} />}
     >
-      <Loaded data={isSettled ? data : LOADING} what={`this ${noun}`} lines={lines} missing={missing}>
+      <Loaded data={data} isLoading={!isSettled} what={`this ${noun}`} lines={lines} missing={missing}>
         {(known) => <div class="sections">{children(known)}</div>}
       </Loaded>
     </Page>

@@ -4,34 +4,27 @@ import type { ComponentChildren } from "preact";
 import { relativeTime } from "../../../platform/text/relative-time.ts";
 import {
   type Column as ViewColumn,
-  type Counts,
   type Fact,
-  type Filter as ViewFilter,
   inWords,
   type OwnNeed,
   plainText,
   type Shown as Value,
   sortKeyOf,
-  toneOf,
 } from "../../../views/view.ts";
-import { sentence, serviceNow } from "../data/request.ts";
-import { robotPath } from "../robots/data.ts";
-import { modelPath } from "../router.ts";
+import { sentence } from "../data/request.ts";
 import { CopyButton, DigestChip } from "./copy-button.tsx";
 import { CountBar } from "./count-bar.tsx";
 import { Labels } from "./labels.tsx";
-import { None, Pending } from "./none.tsx";
 import { Notice } from "./notice.tsx";
-import { Facts } from "./page.tsx";
+import { Facts, None } from "./page.tsx";
 import { RelativeTime, Sentence, withTimes } from "./relative-time.tsx";
 import { StatusBadge } from "./status-badge.tsx";
 import type { Column } from "./table/columns.tsx";
-import type { Filter } from "./table/filter-bar.tsx";
 import { SmallTable } from "./table/table.tsx";
 import { capitalized, number } from "./text.ts";
 
 export function Shown({ value, isInList = false }: { readonly value: Value; readonly isInList?: boolean }) {
-  if (value === undefined) return <Pending />;
+  if (value === undefined) return <span class="muted">…</span>;
   if (value === null || value === "") return <None />;
   if (typeof value === "string") return <>{value}</>;
   if (typeof value === "number") return <>{number(value)}</>;
@@ -41,7 +34,7 @@ export function Shown({ value, isInList = false }: { readonly value: Value; read
     case "future":
       return <RelativeTime at={value.at} inWords={relativeTime} />;
     case "digest":
-      return <DigestChip digest={value.digest} isInList={isInList} />;
+      return <DigestChip digest={value.text} isInList={isInList} />;
     case "labels":
       return <Labels labels={value.labels} isWhole={!isInList} />;
     case "exact":
@@ -56,7 +49,16 @@ export function Shown({ value, isInList = false }: { readonly value: Value; read
         </span>
       );
     case "links":
-      return value.links.length === 0 ? <None /> : <Links links={value.links} />;
+      if (value.links.length === 0) return <None />;
+      return (
+        <span class={isInList ? "labels" : "labels labels-wrap"}>
+          {value.links.map(({ text, path }) => (
+            <a key={path} href={path}>
+              {text}
+            </a>
+          ))}
+        </span>
+      );
     case "state":
       // No badge: nothing is known, and often it is every robot.
       if (value.state === "not_monitored") return <span class="muted">{capitalized(inWords(value.state))}</span>;
@@ -77,51 +79,15 @@ export function Shown({ value, isInList = false }: { readonly value: Value; read
       );
     case "sentence":
       return <Sentence text={value.text} />;
-    case "reference": {
-      const { to, name, id } = value;
-      if (isInList) return <span title={id}>{name}</span>;
-      return (
-        <>
-          <a href={to === "robot" ? robotPath(name, id) : modelPath(name)}>{name}</a>
-          {id === "" || id === name ? "" : ` (${id})`}
-        </>
-      );
-    }
     case "counts":
-      return isInList ? (
+      if (!isInList) return <CountBar {...value} />;
+      return (
         <span class="bar-and-number">
-          <ShownCounts value={value} isInList />
+          <CountBar {...value} isSmall />
           {`${number(value.ready)}/${number(value.total)}`}
         </span>
-      ) : (
-        <ShownCounts value={value} />
       );
   }
-}
-
-function Links({ links }: { readonly links: readonly { readonly text: string; readonly path: string }[] }) {
-  return (
-    <>
-      {links.map(({ text, path }, index) => (
-        <span key={path}>
-          {index === 0 ? "" : ", "}
-          <a href={path}>{text}</a>
-        </span>
-      ))}
-    </>
-  );
-}
-
-function ShownCounts({
-  value: { counts, noun },
-  isInList = false,
-}: {
-  readonly value: Counts;
-  readonly isInList?: boolean;
-}) {
-  return (
-    <CountBar counts={counts.map((each) => ({ ...each, tone: toneOf(each.word) }))} noun={noun} isSmall={isInList} />
-  );
 }
 
 /** The facts of a resource that have a value. */
@@ -191,37 +157,24 @@ export function ShownTable<Row>({ label, hasTitle = false, columns, rows }: Show
   );
 }
 
-/**
- * Columns of a table; those that must be asked for are left out.
- *
- * @param cells by the name of the column, for those that are shown in another way.
- */
-export function columnsOf<Row>(
-  columns: readonly ViewColumn<Row>[],
-  cells: Readonly<Record<string, (row: Row) => ComponentChildren>> = {},
-): readonly Column<Row>[] {
+/** How columns are shown in another way, by their names; null leaves one out. */
+export type Cells<Row> = Readonly<Record<string, ((row: Row) => ComponentChildren) | null>>;
+
+/** Columns of a table; those that must be asked for are left out. */
+export function columnsOf<Row>(columns: readonly ViewColumn<Row>[], cells: Cells<Row> = {}): readonly Column<Row>[] {
   return columns.flatMap((column) => {
     const { name, show, from, first, weight = 1 } = column;
-    if (from === "terminal" || from === "asked") return [];
+    if (from === "terminal" || from === "asked" || cells[name] === null) return [];
     return {
       id: name,
       name: capitalized(name),
-      track: `minmax(${weight > 1 ? 8 : 6}rem, ${weight}fr)`,
+      track: `minmax(5.5rem, ${weight}fr)`,
       ...(from === undefined ? {} : { from }),
       ...(first === undefined ? {} : { first }),
       cell: cells[name] ?? ((row: Row) => <Shown value={show(row)} isInList />),
       sortBy: (row: Row) => sortKeyOf(column, row),
     };
   });
-}
-
-export function filtersOf<Row>(filters: readonly ViewFilter<Row>[]): readonly Filter<Row>[] {
-  return filters.map(({ name, valuesOf }) => ({
-    id: name,
-    label: capitalized(name),
-    valuesOf: (row) => valuesOf(row, serviceNow()),
-    wordOf: inWords,
-  }));
 }
 
 /** What a search looks through: all but times. */

@@ -1,10 +1,3 @@
-import { counted } from "../../../views/view.ts";
-
-/** `3 of 10 uses`, or `1 use` if that is all. */
-export function countedOf(count: number, total: number, noun: string): string {
-  return count === total ? counted(count, noun) : `${number(count)} of ${number(total)} ${noun}s`;
-}
-
 export function capitalized(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -5,52 +5,39 @@ import { EndingButton } from "./form/ending-button.tsx";
 import { Icon } from "./icon.tsx";
 
 interface Toast {
-  readonly id: number;
   readonly text: string;
   readonly tone: "done" | "problem";
 }
 
-const TOASTS_MAXIMUM = 3;
 /** A problem stays until it is dismissed. */
 const SHOWN_MS = 6000;
 
-const toasts = createStore<readonly Toast[]>([]);
-let lastId = 0;
+const toast = createStore<Toast | null>(null);
+const dismiss = () => toast.set(null);
 
-/** Shows a short message. Anything that needs action belongs on the page itself. */
+/** Shows a short message in place of the one before. Anything that needs action belongs on the page itself. */
 export function showToast(text: string, tone: Toast["tone"] = "done"): void {
-  lastId += 1;
-  toasts.set([...toasts.get(), { id: lastId, text, tone }].slice(-TOASTS_MAXIMUM));
+  toast.set({ text, tone });
 }
 
-function dismiss(id: number): void {
-  toasts.set(toasts.get().filter((toast) => toast.id !== id));
-}
-
-/** The live region for toasts. It is always rendered: screen readers miss the first message of a new region. */
+/** The live region for the message. It is always rendered: screen readers miss the first message of a new region. */
 export function Toasts() {
-  const shown = useStore(toasts);
-  return (
-    <div class="toasts" role="status" aria-live="polite">
-      {shown.map((toast) => (
-        <ToastLine key={toast.id} toast={toast} />
-      ))}
-    </div>
-  );
-}
-
-function ToastLine({ toast: { id, text, tone } }: { readonly toast: Toast }) {
+  const shown = useStore(toast);
   useEffect(() => {
-    if (tone === "problem") return undefined;
-    const timer = setTimeout(() => dismiss(id), SHOWN_MS);
+    if (shown?.tone !== "done") return undefined;
+    const timer = setTimeout(dismiss, SHOWN_MS);
     return () => clearTimeout(timer);
-  }, [id, tone]);
+  }, [shown]);
   return (
-    <div class="toast" data-tone={tone}>
-      <p>{text}</p>
-      <EndingButton className="chip-copy" label="Dismiss" press={() => dismiss(id)}>
-        <Icon name="close" />
-      </EndingButton>
+    <div class="toasts" role="status">
+      {shown === null ? null : (
+        <div class="toast" data-tone={shown.tone === "done" ? "ready" : "blocked"}>
+          <p>{shown.text}</p>
+          <EndingButton className="chip-copy" label="Dismiss" press={dismiss}>
+            <Icon name="close" />
+          </EndingButton>
+        </div>
+      )}
     </div>
   );
 }

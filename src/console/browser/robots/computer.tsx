@@ -1,15 +1,12 @@
-import { counted } from "../../../views/view.ts";
 import type { InstallationView } from "../../../api/installations.ts";
 import type { IdentifiedRobotView } from "../../../api/robot-views.ts";
 import { computerFacts, ENROLL_COMMAND, THAWING } from "../../../views/computers.ts";
-import { mayDo } from "../data/session.ts";
-import { DialogButton } from "../parts/form/dialog-button.tsx";
-import { entered, type FieldSpec } from "../parts/form/fields.tsx";
-import { ChangeDialog, FormDialog } from "../parts/form/form-dialog.tsx";
+import { counted } from "../../../views/view.ts";
+import { type Change, ChangeButtons } from "../parts/form/change.tsx";
+import { entered } from "../parts/form/fields.tsx";
 import { Loaded } from "../parts/loaded.tsx";
 import { Section } from "../parts/page.tsx";
 import { ShownFacts } from "../parts/shown.tsx";
-import { showToast } from "../parts/toast.tsx";
 import { installationPath, useInstallation } from "./data.ts";
 
 /** The computer that speaks for the robot: its key, its credential, and when it was seen. */
@@ -21,7 +18,9 @@ export function Computer({ robot }: { readonly robot: IdentifiedRobotView }) {
         {(view) => (
           <>
             <ShownFacts facts={computerFacts(view)} />
-            <Changes robot={robot} state={view.state} />
+            <div class="buttons">
+              <ChangeButtons changes={changesOf(robot, view)} />
+            </div>
           </>
         )}
       </Loaded>
@@ -38,81 +37,44 @@ function NotEnrolled() {
   );
 }
 
-interface ChangesProps extends Pick<InstallationView, "state"> {
-  readonly robot: IdentifiedRobotView;
-}
-
-function Changes({ robot, state }: ChangesProps) {
-  const path = installationPath(robot);
-  if (state === "revoked" || !mayDo("robots:write")) return null;
-  return (
-    <div class="buttons">
-      {state === "frozen" ? (
-        <DialogButton scope="robots:write" word="Thaw">
-          {(close) => <ThawDialog robot={robot.name} path={path} close={close} />}
-        </DialogButton>
-      ) : null}
-      <DialogButton scope="robots:write" word="Allow recovery">
-        {(close) => <RecoveryDialog robot={robot.name} path={path} close={close} />}
-      </DialogButton>
-    </div>
-  );
-}
-
-interface ChangeProps {
-  /** Name of the robot. */
-  readonly robot: string;
-  /** Of its installation. */
-  readonly path: string;
-  close(): void;
+function changesOf(robot: IdentifiedRobotView, { state }: InstallationView): readonly Change[] {
+  if (state === "revoked") return [];
+  return state === "frozen" ? [thawing(robot), recovery(robot)] : [recovery(robot)];
 }
 
 /** Lets a frozen robot work again. */
-function ThawDialog({ robot, path, close }: ChangeProps) {
-  return (
-    <ChangeDialog
-      title={`Thaw ${robot}?`}
-      verb="Thaw"
-      request={{ method: "PATCH", path, body: { frozen: false } }}
-      topics={["robots", "fleets"]}
-      done={`${robot} is not frozen any more.`}
-      close={close}
-    >
-      <p>{THAWING.join(" ")}</p>
-    </ChangeDialog>
-  );
+function thawing(robot: IdentifiedRobotView): Change {
+  return {
+    scope: "robots:write",
+    word: "Thaw",
+    title: `Thaw ${robot.name}?`,
+    body: <p>{THAWING.join(" ")}</p>,
+    requestOf: () => ({ method: "PATCH", path: installationPath(robot), body: { frozen: false } }),
+    topics: ["robots", "fleets"],
+    made: () => ({ said: `${robot.name} is not frozen any more.` }),
+  };
 }
 
-const FIELDS: readonly FieldSpec[] = [
-  {
-    name: "recoveries_remaining",
-    label: "How often",
-    kind: "number",
-    input: { min: "0", max: "100", required: true, autofocus: true },
-  },
-];
-
 /** Lets a robot that was away for long renew its expired credential. */
-function RecoveryDialog({ robot, path, close }: ChangeProps) {
-  const timesIn = (data: FormData) => Number(entered(data, "recoveries_remaining"));
-  return (
-    <FormDialog<InstallationView>
-      title={`Let ${robot} recover?`}
-      verb="Allow"
-      initial={{ recoveries_remaining: "5" }}
-      fields={() => FIELDS}
-      requestOf={(data) => ({ method: "PATCH", path, body: { recoveries_remaining: timesIn(data) } })}
-      topics={["robots"]}
-      done={(_answer, data) => {
-        showToast(`${robot} may recover ${counted(timesIn(data), "time")}.`);
-        close();
-      }}
-      close={close}
-    >
+function recovery(robot: IdentifiedRobotView): Change {
+  const name = "recoveries_remaining";
+  const timesIn = (data: FormData) => Number(entered(data, name));
+  const input = { min: "0", max: "100", required: true, autofocus: true };
+  return {
+    scope: "robots:write",
+    word: "Allow recovery",
+    title: `Let ${robot.name} recover?`,
+    verb: "Allow",
+    body: (
       <p>
         A robot that was off while its credential expired renews it when it is back. This says how often, and starts the
         time for it now. The robot tries by itself, within minutes.
       </p>
-    </FormDialog>
-  );
+    ),
+    initial: { [name]: "5" },
+    useForm: () => ({ fields: [{ name, label: "How often", kind: "number", input }] }),
+    requestOf: (data) => ({ method: "PATCH", path: installationPath(robot), body: { [name]: timesIn(data) } }),
+    topics: ["robots"],
+    made: (_answer, data) => ({ said: `${robot.name} may recover ${counted(timesIn(data), "time")}.` }),
+  };
 }

@@ -1,5 +1,6 @@
 import type * as z from "zod";
 
+import type { DeploymentView } from "../../../api/deployments.ts";
 import type { regionListSchema } from "../../../api/endpoints.ts";
 import type { RegistrationRecord, RegistrationView } from "../../../api/registrations.ts";
 import type { IdentifiedRobotView } from "../../../api/robot-views.ts";
@@ -14,30 +15,29 @@ import {
   type ShownRobot,
 } from "../../../views/robots.ts";
 import { exact } from "../../../views/view.ts";
-import { useData, useSettled } from "../data/query.ts";
-import { DeployDialog, useDeploymentOf } from "../deployments/deploy.tsx";
-import { DialogButton } from "../parts/form/dialog-button.tsx";
+import { useData, areSettled } from "../data/query.ts";
+import { deployment, useDeploymentOf } from "../deployments/deploy.tsx";
+import { type Change, typedField } from "../parts/form/change.tsx";
 import { entered, type FieldSpec } from "../parts/form/fields.tsx";
-import { ChangeDialog, FormDialog } from "../parts/form/form-dialog.tsx";
 import { Loaded, Missing } from "../parts/loaded.tsx";
 import { Section } from "../parts/page.tsx";
 import { useNow } from "../parts/relative-time.tsx";
 import { ResourcePage } from "../parts/resource-page.tsx";
 import { Needs, ShownFacts, ShownTable } from "../parts/shown.tsx";
 import { StatusBadge } from "../parts/status-badge.tsx";
-import { showToast } from "../parts/toast.tsx";
-import { navigate, type PageParameters } from "../router.ts";
+import type { PageParameters } from "../router.ts";
 import { Computer } from "./computer.tsx";
 import { ContractView } from "./contract-view.tsx";
 import { robotPath, useInstallation } from "./data.ts";
 
 /** `/robots/NAME`: one robot, with its registration and history. */
 export function Robot({ name }: PageParameters) {
-  const path = `/v1/robots/${encodeURIComponent(name)}`;
+  const path = apiPath(name);
   const robot = useData<IdentifiedRobotView>(path, ["robots", "fleets"]);
   const registration = useData<RegistrationView>(`${path}/registration`, ["robots"]);
   const history = useData<{ readonly items: readonly RegistrationRecord[] }>(`${path}/history`, ["robots"]);
-  const isSettled = useSettled([robot, registration, history]);
+  const isSettled = areSettled([robot, registration, history]);
+  const current = useDeploymentOf(robot.value?.id ?? null).value?.items[0];
   return (
     <ResourcePage
       data={robot}
@@ -46,19 +46,7 @@ export function Robot({ name }: PageParameters) {
       title={name}
       titleOf={(view) => view.name}
       badgeOf={(view) => <Badge robot={view} />}
-      actionsOf={(view) => (
-        <>
-          <DialogButton scope="deployments:write" word="Deploy">
-            {(close) => <DeployDialog robot={view.name} close={close} />}
-          </DialogButton>
-          <DialogButton scope="robots:write" word="Rename">
-            {(close) => <RenameRobot robot={view} close={close} />}
-          </DialogButton>
-          <DialogButton scope="robots:write" word="Remove" kind="danger">
-            {(close) => <RemoveRobot robot={view} close={close} />}
-          </DialogButton>
-        </>
-      )}
+      changesOf={(view) => [deployment({ robot: view.name }), renaming(view), removal(view, current)]}
       lines={12}
       isSettled={isSettled}
       missing={<Missing text="No robot of this organization has this name or id." list="robots" />}
@@ -98,13 +86,12 @@ function State(known: Pick<ShownRobot, "view" | "registration">) {
   const ofComputer = installation === undefined ? null : computerNeed(installation, nowMs);
   const needs = [...(ofComputer === null ? [] : [ofComputer]), ...robotNeeds(known)];
   const deployments = useDeploymentOf(view.id);
-  const deployment =
-    deployments.state === "failed" ? "hidden" : deployments.value && (deployments.value.items[0] ?? null);
+  const running = deployments.state === "failed" ? "hidden" : deployments.value && (deployments.value.items[0] ?? null);
   return (
     <>
       <Needs needs={needs} />
       <Section title="Registration">
-        <ShownFacts facts={[...robotFacts({ ...known, deployment }, regions), ["id", exact(view.id)]]} />
+        <ShownFacts facts={[...robotFacts({ ...known, deployment: running }, regions), ["id", exact(view.id)]]} />
       </Section>
     </>
   );
@@ -117,11 +104,6 @@ function History({ records }: { readonly records: readonly RegistrationRecord[] 
   return <ShownTable label="History of registrations" columns={REGISTRATIONS} rows={records} />;
 }
 
-interface RobotDialogProps {
-  readonly robot: IdentifiedRobotView;
-  close(): void;
-}
-
 const NAME: FieldSpec = {
   name: "name",
   label: "New name",
@@ -129,52 +111,43 @@ const NAME: FieldSpec = {
   input: { required: true, maxLength: 64, autofocus: true },
 };
 
-function RenameRobot({ robot, close }: RobotDialogProps) {
-  return (
-    <FormDialog<IdentifiedRobotView>
-      title={`Rename ${robot.name}?`}
-      verb="Rename"
-      initial={{ name: robot.name }}
-      fields={() => [NAME]}
-      requestOf={(data) => ({
-        method: "PATCH",
-        path: `/v1/robots/${encodeURIComponent(robot.id)}`,
-        body: { name: entered(data, "name") },
-      })}
-      topics={["robots", "fleets", "deployments"]}
-      done={({ id, name }) => {
-        close();
-        showToast(`${robot.name} is ${name} now.`);
-        navigate(robotPath(name, id));
-      }}
-      close={close}
-    >
-      <p>{renamingOf(robot).join(" ")}</p>
-    </FormDialog>
-  );
+function renaming(robot: IdentifiedRobotView): Change<IdentifiedRobotView> {
+  return {
+    scope: "robots:write",
+    word: "Rename",
+    title: `Rename ${robot.name}?`,
+    body: <p>{renamingOf(robot).join(" ")}</p>,
+    initial: { name: robot.name },
+    useForm: () => ({ fields: [NAME] }),
+    requestOf: (data) => ({ method: "PATCH", path: apiPath(robot.id), body: { name: entered(data, "name") } }),
+    topics: ["robots", "fleets", "deployments"],
+    made: ({ id, name }) => ({ said: `${robot.name} is ${name} now.`, next: robotPath(name, id) }),
+  };
 }
 
-/** Removes a robot; says what ends with it, and asks to type its name. */
-function RemoveRobot({ robot, close }: RobotDialogProps) {
+/** Says what ends with the robot, and asks to type its name. */
+function removal(robot: IdentifiedRobotView, current: DeploymentView | undefined): Change {
   const { id, name } = robot;
-  const current = useDeploymentOf(id).value?.items[0];
-  return (
-    <ChangeDialog
-      title={`Remove ${name}?`}
-      verb="Remove robot"
-      isDangerous
-      nameToType={name}
-      request={{ method: "DELETE", path: `/v1/robots/${encodeURIComponent(id)}` }}
-      topics={["robots", "fleets", "deployments"]}
-      done={`${name} is removed.`}
-      next="/robots"
-      close={close}
-    >
+  return {
+    scope: "robots:write",
+    word: "Remove",
+    kind: "danger",
+    title: `Remove ${name}?`,
+    verb: "Remove robot",
+    body: (
       <ul class="stops">
         {removalOf(robot, current).map((sentence) => (
           <li key={sentence}>{sentence}</li>
         ))}
       </ul>
-    </ChangeDialog>
-  );
+    ),
+    useForm: () => ({ fields: [typedField(name)] }),
+    requestOf: () => ({ method: "DELETE", path: apiPath(id) }),
+    topics: ["robots", "fleets", "deployments"],
+    made: () => ({ said: `${name} is removed.`, next: "/robots" }),
+  };
+}
+
+function apiPath(robot: string): string {
+  return `/v1/robots/${encodeURIComponent(robot)}`;
 }

@@ -1,11 +1,12 @@
-import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 
-import { forgetAll, retryAll } from "../data/query.ts";
+import { forgetAll } from "../data/query.ts";
 import { liveness, startLive } from "../data/live.ts";
 import type { Problem } from "../data/request.ts";
 import { readSession, session, type SessionView } from "../data/session.ts";
 import { LoginApproval } from "../logins/approval.tsx";
 import { SignIn } from "../logins/sign-in.tsx";
+import { ChangeDialog } from "../parts/form/change.tsx";
 import { ProblemNotice } from "../parts/notice.tsx";
 import { Toasts } from "../parts/toast.tsx";
 import { useLocation } from "../router.ts";
@@ -38,21 +39,22 @@ function Content() {
     case "signed-out":
       return (
         <main class="alone">
-          <SignIn isAgain={false} />
+          <SignIn isAgain={current.hasEnded} />
         </main>
       );
     case "signed-in":
-    case "ended": {
-      const { state, view } = current;
-      if (path !== "/login") return <SignedIn key={accessOf(view)} hasEnded={state === "ended"} />;
-      return <main class="alone">{state === "ended" ? <SignIn isAgain /> : <LoginApproval />}</main>;
-    }
+      if (path !== "/login") return <SignedIn key={accessOf(current.view)} />;
+      return (
+        <main class="alone">
+          <LoginApproval />
+        </main>
+      );
   }
 }
 
-/** Equal for sessions with the same access: only such a session restores the page after signing in again. */
-function accessOf({ active_organization: activeOrganization, credential }: SessionView): string {
-  return JSON.stringify([activeOrganization.id, credential?.scopes ?? null]);
+/** Equal for sessions with the same access: nothing of another one stays on the page. */
+function accessOf({ active_organization: organization, credential }: SessionView): string {
+  return JSON.stringify([organization.id, credential?.scopes ?? null]);
 }
 
 const RETRY_MS = 2000;
@@ -70,10 +72,8 @@ function ServiceUnreachable({ problem }: { readonly problem: Problem }) {
   );
 }
 
-/** The console. When the session ends it is covered, and keeps filled-in forms until the person signs in again. */
-function SignedIn({ hasEnded }: { readonly hasEnded: boolean }) {
-  useEffect(() => (hasEnded ? undefined : startLive()), [hasEnded]);
-  useEffect(() => (hasEnded ? retryAll : undefined), [hasEnded]);
+function SignedIn() {
+  useEffect(startLive, []);
   useEffect(() => forgetAll, []);
   // What the pages ask for must be newer than the versions that later ones are compared with.
   const isStarted = useRef(false);
@@ -81,26 +81,7 @@ function SignedIn({ hasEnded }: { readonly hasEnded: boolean }) {
   return (
     <>
       {isStarted.current ? <Shell /> : null}
-      {hasEnded ? <SignInAgain /> : null}
+      <ChangeDialog />
     </>
-  );
-}
-
-/**
- * A modal dialog that covers everything, including other dialogs. Only signing in closes it: the browser then returns the focus to where
- * it was. Browsers without `closedby` close it on Escape; there it is shown again.
- */
-function SignInAgain() {
-  const dialog = useRef<HTMLDialogElement>(null);
-  const show = () => dialog.current?.showModal();
-  useLayoutEffect(() => {
-    const opened = dialog.current;
-    opened?.showModal();
-    return () => opened?.close();
-  }, []);
-  return (
-    <dialog ref={dialog} class="alone sign-in-again" aria-label="Sign in again" closedby="none" onClose={show}>
-      <SignIn isAgain />
-    </dialog>
   );
 }

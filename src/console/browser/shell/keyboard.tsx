@@ -7,10 +7,9 @@ const KEYS = [
   ["/", "Search the list"],
   ["?", "Show these keys"],
   ["Escape", "Close a dialog"],
-  ["Tab, Enter", "Go to the next link or button, and follow or press it"],
 ] as const;
 
-/** The keys of every page, and a button that lists them. They do nothing while a person types, or while a dialog is open. */
+/** The keys of every page, and the dialog that lists them. They do nothing while a person types, or while a dialog is open. */
 export function Keyboard() {
   const [isOpen, setOpen] = useState(false);
   useEffect(() => {
@@ -27,28 +26,16 @@ export function Keyboard() {
     document.addEventListener("keydown", press);
     return () => document.removeEventListener("keydown", press);
   }, []);
+  if (!isOpen) return null;
   const close = () => setOpen(false);
   return (
-    <>
-      <button
-        type="button"
-        class="button button-quiet"
-        aria-label="Keyboard"
-        title="Keyboard"
-        onClick={() => setOpen(true)}
-      >
-        ?
-      </button>
-      {isOpen ? (
-        <Dialog title="Keyboard" close={close}>
-          <Facts facts={KEYS} />
-          <div class="buttons">
-            <button type="button" class="button" onClick={close}>
-              Close
-            </button>
-          </div>
-        </Dialog>
-      ) : null}
-    </>
+    <Dialog title="Keyboard" close={close}>
+      <Facts facts={KEYS} />
+      <div class="buttons">
+        <button type="button" class="button" onClick={close}>
+          Close
+        </button>
+      </div>
+    </Dialog>
   );
 }

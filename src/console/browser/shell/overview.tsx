@@ -1,81 +1,63 @@
+import { type Attention, endpointsToAttend, robotCounts, robotsToAttend } from "../../../views/overview.ts";
 import { counted } from "../../../views/view.ts";
-import type { EndpointView } from "../../../api/endpoints.ts";
-import { endpointsToAttend, robotsToAttend } from "../../../views/overview.ts";
+import { areSettled } from "../data/query.ts";
 import { mayDo } from "../data/session.ts";
-import { useSettled } from "../data/query.ts";
 import { useEnrolments } from "../enrolments/enrolments.tsx";
 import { useFleets } from "../fleets/data.ts";
 import { FleetSummary } from "../fleets/fleets.tsx";
 import { useEndpoints } from "../models/catalog.tsx";
-import { Loaded } from "../parts/loaded.tsx";
-import { Notice, ProblemNotice } from "../parts/notice.tsx";
+import { CountBar } from "../parts/count-bar.tsx";
+import { Icon } from "../parts/icon.tsx";
+import { Loaded, Skeleton } from "../parts/loaded.tsx";
+import { Notice } from "../parts/notice.tsx";
 import { Page, Section } from "../parts/page.tsx";
-import { Skeleton } from "../parts/skeleton.tsx";
-import { useRobots } from "../robots/data.ts";
-import { AttentionList, Changes, RobotCounts } from "./overview-robots.tsx";
+import { RelativeTime } from "../parts/relative-time.tsx";
+import { robotPath, useRobots } from "../robots/data.ts";
 
 /** Lines of each list; the pages have the rest. */
 const LINES = 8;
 
-/** `/`: what needs attention, then a summary of robots, fleets and endpoints. */
+/** `/`: what needs attention, then a summary of robots and fleets. */
 export function Overview() {
   const { fleets, needs, rows } = useFleets();
   const robots = useRobots();
   const endpoints = useEndpoints();
-  const isDown = [fleets, robots, endpoints].every(({ state }) => state === "failed");
-  const isSettled = useSettled([fleets, needs, robots, endpoints]);
-  if (!isSettled) {
+  if (!areSettled([fleets, needs, robots, endpoints])) {
     return (
       <Page title="Overview">
         <Skeleton lines={LINES * 2} what="the overview" />
       </Page>
     );
   }
+  const attentions = [endpointsToAttend(endpoints.value?.items ?? []), ...robotsToAttend(robots.value ?? [])];
   return (
     <Page title="Overview">
-      {isDown && fleets.state === "failed" ? (
-        <ProblemNotice problem={fleets.problem} what="the overview" retry={fleets.retry} />
-      ) : (
-        <>
-          {mayDo("robots:write") ? <WaitingRobots /> : null}
-          <div class="sections overview">
-            <Section title="Fleets" note={<a href="/fleets">All fleets</a>}>
-              <Loaded data={fleets} what="the fleets" lines={LINES * 2}>
-                {() => <FleetSummary rows={rows} lines={LINES} />}
-              </Loaded>
-            </Section>
-            <div class="sections">
-              <Section title="Robots" note={<a href="/robots">All robots</a>}>
-                <Loaded data={robots} what="the robots" lines={3}>
-                  {(list) => <RobotCounts robots={list} />}
-                </Loaded>
-              </Section>
-              <Loaded data={endpoints} what="the endpoints" lines={3}>
-                {({ items }) => <FailingEndpoints endpoints={items} />}
-              </Loaded>
-              {robotsToAttend(robots.value ?? []).map((attention) =>
-                attention.items.length === 0 ? null : (
-                  <AttentionList key={attention.title} {...attention} lines={LINES} />
-                ),
-              )}
-              <Section title="Robots that changed last" note={<a href="/robots?sort=-changed">All, by change</a>}>
-                <Loaded data={robots} what="the robots" lines={LINES}>
-                  {(list) => <Changes robots={list} lines={LINES} />}
-                </Loaded>
-              </Section>
-            </div>
-          </div>
-        </>
-      )}
+      {mayDo("robots:write") ? <WaitingRobots /> : null}
+      <div class="sections overview">
+        <Section title="Fleets" note={<a href="/fleets">All fleets</a>}>
+          <Loaded data={fleets} what="the fleets">
+            {() => <FleetSummary rows={rows} lines={LINES} />}
+          </Loaded>
+        </Section>
+        <div class="sections">
+          <Section title="Robots" note={<a href="/robots?sort=-changed">All, by change</a>}>
+            <Loaded data={robots} what="the robots">
+              {(list) => <CountBar counts={robotCounts(list).map(([word, count]) => ({ word, count }))} noun="robot" />}
+            </Loaded>
+          </Section>
+          {attentions.map((attention) =>
+            attention.items.length === 0 ? null : <AttentionList key={attention.title} {...attention} />,
+          )}
+        </div>
+      </div>
     </Page>
   );
 }
 
 /** Says how many robot computers wait for approval, to those who may approve them. */
 function WaitingRobots() {
-  const enrolments = useEnrolments();
-  if (enrolments.state !== "ready" || enrolments.value.items.length === 0) return null;
-  const { length } = enrolments.value.items;
+  const { length } = useEnrolments().value?.items ?? [];
+  if (length === 0) return null;
   return (
     <Notice
       tone="preparing"
@@ -88,16 +70,32 @@ function WaitingRobots() {
   );
 }
 
-function FailingEndpoints({ endpoints }: { readonly endpoints: readonly EndpointView[] }) {
-  const failing = endpointsToAttend(endpoints);
-  if (failing.items.length > 0) return <AttentionList {...failing} lines={LINES} />;
+/** Things with the same trouble, with why and since when. */
+function AttentionList({ title, noun, items, path, isBlocked }: Attention) {
+  const tone = isBlocked ? "blocked" : "degraded";
   return (
-    <Section title={failing.title}>
-      <p>
-        {endpoints.length === 0
-          ? "The catalog has no endpoints."
-          : `None; the catalog has ${counted(endpoints.length, "endpoint")}.`}
-      </p>
+    <Section title={title} note={<a href={path}>All</a>}>
+      <ul class="changes">
+        {items.slice(0, LINES).map(({ name, robotId, reason, at }) => (
+          <li key={robotId ?? name}>
+            <span class="name-and-mark" data-tone={tone}>
+              <Icon name={tone} />
+              <span class="cut" title={reason ?? name}>
+                {robotId === null ? (
+                  <b>{name}</b>
+                ) : (
+                  <a class="row-link" href={robotPath(name, robotId)}>
+                    {name}
+                  </a>
+                )}
+                {reason === null ? null : <span class="second-line">{reason}</span>}
+              </span>
+            </span>
+            {at === null ? <span class="muted">never seen</span> : <RelativeTime at={at} />}
+          </li>
+        ))}
+      </ul>
+      {items.length <= LINES ? null : <p class="table-more">and {counted(items.length - LINES, `more ${noun}`)}</p>}
     </Section>
   );
 }

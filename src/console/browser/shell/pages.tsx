@@ -1,4 +1,4 @@
-import type { ComponentChildren, FunctionComponent } from "preact";
+import { type ComponentChildren, type FunctionComponent, h } from "preact";
 
 import type { Section } from "../../sections.ts";
 import { Audit } from "../audit/audit.tsx";
@@ -7,20 +7,19 @@ import { Enrolment } from "../enrolments/enrolment.tsx";
 import { Enrolments } from "../enrolments/enrolments.tsx";
 import { Fleet } from "../fleets/fleet.tsx";
 import { Fleets } from "../fleets/fleets.tsx";
-import { NewFleet } from "../fleets/new.tsx";
 import { Keys } from "../keys/keys.tsx";
 import { Model, Models } from "../models/models.tsx";
 import { Page } from "../parts/page.tsx";
 import { Robot } from "../robots/robot.tsx";
 import { Robots } from "../robots/robots.tsx";
-import { matchPath, type PageParameters } from "../router.ts";
+import type { PageParameters } from "../router.ts";
 import { Usage } from "../usage/usage.tsx";
 import { Webhooks } from "../webhooks/webhooks.tsx";
 import { Overview } from "./overview.tsx";
 
 type PageComponent = FunctionComponent<PageParameters>;
 
-/** The pages of the console by path; the first match counts. The page receives the value of `:name`. Each section has at least one. */
+/** The pages of the console by path; the page receives the value of `:name`. Each section has at least one. */
 const PAGES: Readonly<
   Record<"/" | "/account/robot" | `/${Section}`, PageComponent> & Record<`/${Section}/${string}`, PageComponent>
 > = {
@@ -32,7 +31,6 @@ const PAGES: Readonly<
   "/robots": Robots,
   "/robots/:name": Robot,
   "/fleets": Fleets,
-  "/fleets/new": NewFleet,
   "/fleets/:name": Fleet,
   "/models": Models,
   "/models/:name": Model,
@@ -44,11 +42,24 @@ const PAGES: Readonly<
 };
 
 export function pageAt(path: string): ComponentChildren {
-  for (const [pattern, PageOf] of Object.entries(PAGES)) {
-    const parameters = matchPath(pattern, path);
-    if (parameters !== null) return <PageOf name={parameters["name"] ?? ""} />;
+  const [, section = "", name = "", ...below] = path.replace(/(?<=.)\/$/, "").split("/");
+  const exact = PAGE_AT.get(name === "" ? `/${section}` : `/${section}/${name}`);
+  if (exact !== undefined && below.length === 0) return h(exact, { name: "" });
+  const one = PAGE_AT.get(`/${section}/:name`);
+  const decoded = decode(name);
+  if (one === undefined || decoded === "" || below.length > 0) return <NoSuchPage path={path} />;
+  return h(one, { name: decoded });
+}
+
+const PAGE_AT: ReadonlyMap<string, PageComponent> = new Map(Object.entries(PAGES));
+
+/** "" for what is no percent-encoding. */
+function decode(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return "";
   }
-  return <NoSuchPage path={path} />;
 }
 
 function NoSuchPage({ path }: { readonly path: string }) {

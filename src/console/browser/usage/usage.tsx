@@ -8,7 +8,6 @@ import {
   type Days,
   daysOfMonth,
   inOrder,
-  isDay,
   lastDays,
   lastMonth,
   quantityText,
@@ -20,17 +19,16 @@ import {
 import { type Outcome, request, serviceNow } from "../data/request.ts";
 import { useQuery } from "../data/query.ts";
 import { CsvButton } from "../parts/csv-button.tsx";
-import { Field, FieldError } from "../parts/form/fields.tsx";
+import { Field, type Option } from "../parts/form/fields.tsx";
 import { Loaded } from "../parts/loaded.tsx";
-import { None } from "../parts/none.tsx";
-import { Facts, Page, Section } from "../parts/page.tsx";
+import { Facts, None, Page, Section } from "../parts/page.tsx";
 import { absoluteTime, utcDay } from "../parts/relative-time.tsx";
 import { columnsOf } from "../parts/shown.tsx";
 import type { Filtering } from "../parts/table/filter-bar.tsx";
 import { EmptyState, FilteredTable } from "../parts/table/list-page.tsx";
 import { SmallTable } from "../parts/table/table.tsx";
 import { robotPath } from "../robots/data.ts";
-import { modelPath, setParameter, setQuery, useLocation } from "../router.ts";
+import { modelPath, setParameter, useLocation } from "../router.ts";
 
 /** What the table groups usage by. */
 type UsageBy = "robot" | "model";
@@ -51,17 +49,14 @@ const GROUPINGS = [
 ] as const;
 
 const LAST_MONTH = "last-month";
-const CHOSEN_DAYS = "days";
 const STANDARD_TIME = String(USUAL_DAYS);
-/** By their value in the URL; a number is one of days, today the last. */
-const TIMES = [
+const PRESETS = [
   { value: LAST_MONTH, word: "Last month" },
-  { value: "7", word: "Last 7 days" },
-  { value: STANDARD_TIME, word: `Last ${USUAL_DAYS} days` },
-  { value: "90", word: "Last 90 days" },
-  { value: "365", word: "Last 365 days" },
-  { value: CHOSEN_DAYS, word: "From a day to a day…" },
-] as const;
+  ...["7", STANDARD_TIME, "90", "365"].map((days) => ({ value: days, word: `Last ${days} days` })),
+];
+/** Months offered by their names. */
+const MONTHS = 12;
+const MONTH_FORMAT = new Intl.DateTimeFormat("en-GB", { month: "long", year: "numeric", timeZone: "UTC" });
 
 const FILTERING: Filtering<UsageSum> = { filters: [], textOf: ({ name }) => name };
 
@@ -69,17 +64,14 @@ const FILTERING: Filtering<UsageSum> = { filters: [], textOf: ({ name }) => name
 export function Usage() {
   const { query } = useLocation();
   const by = query.get("by") === "model" ? "model" : "robot";
-  const range = daysAsked(query, serviceNow());
+  const time = query.get("time") ?? STANDARD_TIME;
+  const range = daysOf(time, serviceNow());
   // Not asked again on events: the service reads its whole ledger for it.
-  const usage = useQuery(
-    range === null
-      ? null
-      : {
-          key: ["usage", range.first, range.last, by].join(" "),
-          ask: (signal) => askUsage(range, by, signal),
-          topics: [],
-        },
-  );
+  const usage = useQuery({
+    key: ["usage", range.first, range.last, by].join(" "),
+    ask: (signal) => askUsage(range, by, signal),
+    topics: [],
+  });
   const value = usage.value ?? null;
   return (
     <Page
@@ -99,85 +91,50 @@ export function Usage() {
         </>
       }
     >
-      <Choices by={by} />
-      {range === null ? (
-        <FieldError text="Choose a first day, and a last day that is not before it." />
-      ) : (
-        <Loaded data={usage} what="the usage" lines={12}>
-          {(known) => (
-            <div class="sections usage" aria-busy={usage.state === "ready" && usage.isPrevious}>
-              <UsageView usage={known} />
-            </div>
-          )}
-        </Loaded>
-      )}
+      {/* Both are in the URL. */}
+      <div class="filters" role="group" aria-label="What to show">
+        <Field
+          kind="select"
+          label="Time"
+          value={time}
+          options={timesAt(serviceNow())}
+          change={(chosen) => setParameter("time", chosen === STANDARD_TIME ? "" : chosen)}
+        />
+        <Field
+          kind="select"
+          label="Group by"
+          value={by}
+          options={GROUPINGS}
+          change={(value) => setParameter("by", value)}
+        />
+      </div>
+      <Loaded data={usage} what="the usage" lines={12}>
+        {(known) => (
+          <div class="sections usage" aria-busy={usage.state === "ready" && usage.isPrevious}>
+            <UsageView usage={known} />
+          </div>
+        )}
+      </Loaded>
     </Page>
   );
 }
 
-const DAY_FIELDS = [
-  ["from", "First day"],
-  ["to", "Last day"],
-] as const;
-
-/** The time and the grouping; both are in the URL. */
-function Choices({ by }: { readonly by: UsageBy }) {
-  const { query } = useLocation();
-  const hasDays = query.has("from") || query.has("to");
-  return (
-    <div class="filters" role="group" aria-label="What to show">
-      <Field
-        kind="select"
-        label="Time"
-        value={hasDays ? CHOSEN_DAYS : timeAsked(query)}
-        options={TIMES}
-        change={chooseTime}
-      />
-      {(hasDays ? DAY_FIELDS : []).map(([parameter, label]) => (
-        <Field
-          key={parameter}
-          label={label}
-          kind="date"
-          // Browsers log a warning for an invalid date.
-          value={isDay(query.get(parameter)) ? (query.get(parameter) ?? "") : ""}
-          // An empty one stays in the query: the fields are for days.
-          change={(day) => setQuery((changed) => changed.set(parameter, day))}
-        />
-      ))}
-      <Field
-        kind="select"
-        label="Group by"
-        value={by}
-        options={GROUPINGS}
-        change={(value) => setParameter("by", value)}
-      />
-    </div>
-  );
+/** The presets, and the months before this one, the latest first. */
+function timesAt(nowMs: number): readonly Option[] {
+  let month = lastMonth(nowMs);
+  const months = [];
+  for (let count = 0; count < MONTHS; count += 1) {
+    const firstMs = Date.parse(`${month}-01`);
+    months.push({ value: month, word: MONTH_FORMAT.format(firstMs) });
+    month = lastMonth(firstMs);
+  }
+  return [...PRESETS, ...months];
 }
 
-function chooseTime(time: string): void {
-  setQuery((query) => {
-    // The fields start with the days that are shown.
-    const shown = time === CHOSEN_DAYS ? daysAsked(query, serviceNow()) : null;
-    for (const parameter of ["time", "from", "to"]) query.delete(parameter);
-    if (shown !== null) {
-      query.set("from", shown.first);
-      query.set("to", shown.last);
-    } else if (time !== STANDARD_TIME) query.set("time", time);
-  });
-}
-
-/** Null if the days in the URL are none. */
-function daysAsked(query: URLSearchParams, nowMs: number): Days | null {
-  const [first, last] = [query.get("from"), query.get("to")];
-  if (first !== null || last !== null) return isDay(first) && isDay(last) && first <= last ? { first, last } : null;
-  const time = timeAsked(query);
-  return time === LAST_MONTH ? daysOfMonth(lastMonth(nowMs)) : lastDays(Number(time), nowMs);
-}
-
-function timeAsked(query: URLSearchParams): string {
-  const asked = query.get("time");
-  return TIMES.find(({ value }) => value === asked && value !== CHOSEN_DAYS)?.value ?? STANDARD_TIME;
+/** The days of a preset, or of a month such as `2026-10`; the usual ones where the URL names neither. */
+function daysOf(time: string, nowMs: number): Days {
+  const days = PRESETS.some(({ value }) => value === time) ? Number(time) : USUAL_DAYS;
+  return daysOfMonth(time === LAST_MONTH ? lastMonth(nowMs) : time) ?? lastDays(days, nowMs);
 }
 
 /** Sums by day and sums by name: by both at once, a thousand robots have more sums than the service answers with. */
@@ -231,7 +188,7 @@ function UsageView({ usage }: { readonly usage: UsageOfDays }) {
         <UsageChart usage={usage} />
         <details>
           <summary>The days as a table</summary>
-          <SmallTable label="Usage by day" className="usage-days" heads={["Day", "Used"]}>
+          <SmallTable label="Usage by day" className="usage-table" heads={["Day", "Used"]}>
             {days.map((each) => (
               <tr key={each.day}>
                 <th scope="row">{utcDay(each.day)}</th>
@@ -251,54 +208,34 @@ function UsageView({ usage }: { readonly usage: UsageOfDays }) {
           hrefOf={({ name }) => (by === "robot" ? robotPath(name, name) : modelPath(name))}
           sort="-used"
           filtering={FILTERING}
-          hint="Name"
         />
       </Section>
     </>
   );
 }
 
-const CHART_HEIGHT = 220;
-/** For the days below the bars. */
-const CHART_FOOT = 22;
-/** As a fraction of the distance between bars. */
-const BAR_WIDTH = 0.82;
-
 /** A bar for each day. Its label is one sentence; the table below has all numbers. */
 function UsageChart({ usage: { first, last, days, seconds } }: { readonly usage: UsageOfDays }) {
   const busiest = days.reduce((most, each) => (each.seconds > most.seconds ? each : most));
   const most = `the most on ${utcDay(busiest.day)}, ${quantityText(busiest.seconds)}`;
-  const sentence = `Usage by day: ${quantityText(seconds)} in ${counted(days.length, "day")}; ${most}.`;
-  const foot = CHART_HEIGHT - CHART_FOOT;
   return (
-    <figure class="usage-chart" role="img" aria-label={sentence}>
-      <svg class="usage-axis" height={CHART_HEIGHT} aria-hidden="true">
-        <text class="chart-text" x="100%" dx="-6" y="12" text-anchor="end">
-          {quantityText(busiest.seconds)}
-        </text>
-      </svg>
-      <svg class="usage-plot" width="100%" height={CHART_HEIGHT} aria-hidden="true">
-        {days.map((each, index) => {
-          const [x, height] = [`${(index / days.length) * 100}%`, (each.seconds / busiest.seconds) * foot];
-          const width = `${(BAR_WIDTH / days.length) * 100}%`;
-          return (
-            <g key={each.day} class="usage-bar">
-              <rect fill="var(--series-0)" x={x} y={foot - height} width={width} height={height} />
-              {/* The whole column shows the tooltip, not just the bar. */}
-              <rect class="usage-hover" x={x} y="0" width={`${100 / days.length}%`} height={foot}>
-                <title>{`${utcDay(each.day)}: ${quantityText(each.seconds)}`}</title>
-              </rect>
-            </g>
-          );
-        })}
-        <line class="chart-line" x1="0" x2="100%" y1={foot} y2={foot} />
-        <text class="chart-text" x="0" y={CHART_HEIGHT - 5}>
-          {utcDay(first)}
-        </text>
-        <text class="chart-text" x="100%" y={CHART_HEIGHT - 5} text-anchor="end">
-          {first === last ? "" : utcDay(last)}
-        </text>
-      </svg>
+    <figure
+      class="usage-chart"
+      role="img"
+      aria-label={`Usage by day: ${quantityText(seconds)} in ${counted(days.length, "day")}; ${most}.`}
+    >
+      <div>{quantityText(busiest.seconds)}</div>
+      <div class="usage-bars">
+        {days.map((each) => (
+          <div key={each.day} class="usage-bar" title={`${utcDay(each.day)}: ${quantityText(each.seconds)}`}>
+            <div style={{ height: `${(each.seconds / busiest.seconds) * 100}%` }} />
+          </div>
+        ))}
+      </div>
+      <div class="usage-days">
+        <span>{utcDay(first)}</span>
+        <span>{first === last ? "" : utcDay(last)}</span>
+      </div>
     </figure>
   );
 }

@@ -1,4 +1,3 @@
-import { useMemo, useState } from "preact/hooks";
 import type * as z from "zod";
 
 import type {
@@ -9,111 +8,63 @@ import type {
 } from "../../../api/webhooks.ts";
 import { EVENT_TYPES } from "../../../api/wire/event-types.ts";
 import { receiverOf, REMOVED, ROTATED, testedInWords, WEBHOOKS } from "../../../views/webhooks.ts";
-import { invalidate, useData } from "../data/query.ts";
-import { mayDo } from "../data/session.ts";
-import { useWrite } from "../data/write.ts";
-import { DialogButton } from "../parts/form/dialog-button.tsx";
-import { EndingButton } from "../parts/form/ending-button.tsx";
-import { entered, FieldError, type FieldSpec } from "../parts/form/fields.tsx";
-import { ChangeDialog, FormDialog } from "../parts/form/form-dialog.tsx";
-import { ShownOnce } from "../parts/form/shown-once.tsx";
-import { columnsOf, filtersOf } from "../parts/shown.tsx";
-import type { Column } from "../parts/table/columns.tsx";
-import type { Filtering } from "../parts/table/filter-bar.tsx";
+import { useData } from "../data/query.ts";
+import { type Change, ChangeButton, type Made } from "../parts/form/change.tsx";
+import { entered, type FieldSpec } from "../parts/form/fields.tsx";
+import type { RowChanges } from "../parts/table/columns.tsx";
 import { ListPage } from "../parts/table/list-page.tsx";
-import { showToast } from "../parts/toast.tsx";
-
-const FILTERING: Filtering<WebhookView> = {
-  filters: filtersOf(WEBHOOKS.filters),
-  textOf: ({ url, id, events }) => [url, id, ...(events ?? ["all"])].join(" "),
-};
-
-const COLUMNS = columnsOf(WEBHOOKS.columns);
-
-/** The dialog that is open, and the webhook that it is about. */
-interface Opened {
-  readonly dialog: "rotate" | "remove";
-  readonly webhook: WebhookView;
-}
 
 /** `/webhooks`: where events are sent, whether that works, and the buttons to test, rotate and remove. */
 export function Webhooks() {
   const webhooks = useData<z.output<typeof webhookListSchema>>("/v1/webhooks", ["webhooks"]);
-  const [opened, setOpened] = useState<Opened | null>(null);
-  const { send, isBusy, problem } = useWrite<z.output<typeof webhookTestedSchema>>();
-  const test = async (webhook: WebhookView) => {
-    const tested = await send("POST", `${apiPath(webhook)}/test`);
-    invalidate(["webhooks"]);
-    if (tested === null) return;
-    const error = tested.delivered ? null : (tested.error ?? "unknown");
-    showToast(`The ${testedInWords(webhook, error)}.`, error === null ? "done" : "problem");
-  };
-  const columns = useMemo(() => {
-    const actions: Column<WebhookView> = {
-      id: "action",
-      name: "Action",
-      track: "16rem",
-      cell: (webhook) => {
-        const labelOf = (word: string) => `${word} ${receiverOf(webhook)}`;
-        return (
-          <span class="buttons">
-            <EndingButton label={labelOf("Test")} isBusy={isBusy} press={() => void test(webhook)}>
-              Test
-            </EndingButton>
-            <EndingButton label={labelOf("New secret")} press={() => setOpened({ dialog: "rotate", webhook })}>
-              New secret
-            </EndingButton>
-            <EndingButton label={labelOf("Remove")} press={() => setOpened({ dialog: "remove", webhook })}>
-              Remove
-            </EndingButton>
-          </span>
-        );
-      },
-    };
-    return mayDo("webhooks:write") ? [...COLUMNS, actions] : COLUMNS;
-  }, [isBusy]);
-  const create = (
-    <DialogButton scope="webhooks:write" word="New webhook" kind="main">
-      {(close) => <NewWebhookDialog close={close} />}
-    </DialogButton>
-  );
   return (
     <ListPage
-      title="Webhooks"
-      actions={create}
-      before={problem === null ? null : <FieldError text={problem.detail} />}
+      view={WEBHOOKS}
+      changes={CHANGES}
       data={webhooks}
-      emptyTitle={WEBHOOKS.empty}
-      empty={<p>A webhook tells another program what happens to robots and fleets, by requests to its URL.</p>}
-      noun={WEBHOOKS.noun}
-      columns={columns}
       rows={webhooks.value?.items}
       keyOf={({ id }) => id}
       sort="receiver"
-      filtering={FILTERING}
-      hint="Receiver, event, id"
-    >
-      {opened === null ? null : <Dialog {...opened} close={() => setOpened(null)} />}
-    </ListPage>
+      actions={<ChangeButton change={NEW_WEBHOOK} />}
+      empty={<p>A webhook tells another program what happens to robots and fleets, by requests to its URL.</p>}
+    />
   );
 }
 
-function Dialog({ dialog, webhook, close }: Opened & { close(): void }) {
-  const path = apiPath(webhook);
-  if (dialog === "rotate") return <RotateDialog webhook={webhook} path={`${path}/rotate`} close={close} />;
-  return (
-    <ChangeDialog
-      title={`Remove the webhook to ${receiverOf(webhook)}?`}
-      verb="Remove webhook"
-      isDangerous
-      request={{ method: "DELETE", path }}
-      topics={["webhooks"]}
-      done="The webhook is removed."
-      close={close}
-    >
-      <p>{REMOVED}</p>
-    </ChangeDialog>
-  );
+const CHANGES: RowChanges<WebhookView> = {
+  scope: "webhooks:write",
+  track: "16rem",
+  of: (webhook) => [testing(webhook), rotation(webhook), removal(webhook)],
+  aboutOf: receiverOf,
+};
+
+function testing(webhook: WebhookView): Change<z.output<typeof webhookTestedSchema>> {
+  return {
+    scope: "webhooks:write",
+    word: "Test",
+    title: `Send a test event to ${receiverOf(webhook)}?`,
+    verb: "Send",
+    requestOf: () => ({ method: "POST", path: `${apiPath(webhook)}/test` }),
+    topics: ["webhooks"],
+    made({ delivered, error }) {
+      const failure = delivered ? null : (error ?? "unknown");
+      return { said: `The ${testedInWords(webhook, failure)}.`, tone: failure === null ? "done" : "problem" };
+    },
+  };
+}
+
+function removal(webhook: WebhookView): Change {
+  return {
+    scope: "webhooks:write",
+    word: "Remove",
+    kind: "danger",
+    title: `Remove the webhook to ${receiverOf(webhook)}?`,
+    verb: "Remove webhook",
+    body: <p>{REMOVED}</p>,
+    requestOf: () => ({ method: "DELETE", path: apiPath(webhook) }),
+    topics: ["webhooks"],
+    made: () => ({ said: "The webhook is removed." }),
+  };
 }
 
 /** Of the API. */
@@ -123,29 +74,44 @@ function apiPath({ id }: WebhookView): string {
 
 type WebhookSecret = z.output<typeof webhookSecretSchema>;
 
-/** Creates a webhook, and shows its secret once. */
-function NewWebhookDialog({ close }: { close(): void }) {
-  const [created, setCreated] = useState<WebhookSecret | null>(null);
-  if (created !== null) return <Secret of={created} close={close} />;
-  return (
-    <FormDialog<WebhookSecret>
-      title="New webhook"
-      verb="Create webhook"
-      initial={{ choice: "all" }}
-      fields={fieldsOf}
-      requestOf={(data) => ({
-        method: "POST",
-        path: "/v1/webhooks",
-        body: {
-          url: entered(data, "url"),
-          events: entered(data, "choice") === "all" ? null : data.getAll("events"),
-        },
-      })}
-      topics={["webhooks"]}
-      done={setCreated}
-      close={close}
-    />
-  );
+function rotation(webhook: WebhookView): Change<WebhookSecret> {
+  return {
+    scope: "webhooks:write",
+    word: "New secret",
+    title: `New secret for ${receiverOf(webhook)}?`,
+    verb: "Make a new secret",
+    body: <p>{ROTATED}</p>,
+    requestOf: () => ({ method: "POST", path: `${apiPath(webhook)}/rotate` }),
+    topics: ["webhooks"],
+    made: shownOnce,
+  };
+}
+
+const NEW_WEBHOOK: Change<WebhookSecret> = {
+  scope: "webhooks:write",
+  word: "New webhook",
+  kind: "main",
+  title: "New webhook",
+  verb: "Create webhook",
+  initial: { choice: "all" },
+  useForm: (data) => ({ fields: fieldsOf(data) }),
+  requestOf: (data) => {
+    const events = entered(data, "choice") === "all" ? null : data.getAll("events");
+    return { method: "POST", path: "/v1/webhooks", body: { url: entered(data, "url"), events } };
+  },
+  topics: ["webhooks"],
+  made: shownOnce,
+};
+
+function shownOnce(answer: WebhookSecret): Made {
+  return {
+    secret: answer.secret,
+    title: `The webhook to ${receiverOf(answer)}`,
+    what: "secret",
+    note:
+      "The receiver verifies with it that requests come from this service, by the Standard Webhooks specification. " +
+      "Copy it to the receiver: it is shown only once.",
+  };
 }
 
 function fieldsOf(data: FormData): readonly FieldSpec[] {
@@ -174,40 +140,4 @@ function fieldsOf(data: FormData): readonly FieldSpec[] {
     },
     ...(entered(data, "choice") === "all" ? [] : [types]),
   ];
-}
-
-interface RotateProps {
-  readonly webhook: WebhookView;
-  /** Of the operation. */
-  readonly path: string;
-  close(): void;
-}
-
-/** Gives a webhook a new secret, and shows it once. */
-function RotateDialog({ webhook, path, close }: RotateProps) {
-  const [rotated, setRotated] = useState<WebhookSecret | null>(null);
-  if (rotated !== null) return <Secret of={rotated} close={close} />;
-  return (
-    <FormDialog<WebhookSecret>
-      title={`New secret for ${receiverOf(webhook)}?`}
-      verb="Make a new secret"
-      requestOf={() => ({ method: "POST", path })}
-      topics={["webhooks"]}
-      done={setRotated}
-      close={close}
-    >
-      <p>{ROTATED}</p>
-    </FormDialog>
-  );
-}
-
-function Secret({ of, close }: { readonly of: WebhookSecret; close(): void }) {
-  return (
-    <ShownOnce title={`The webhook to ${receiverOf(of)}`} text={of.secret} what="secret" close={close}>
-      <p>
-        The receiver verifies with it that requests come from this service, by the Standard Webhooks specification. Copy
-        it to the receiver: it is shown only once.
-      </p>
-    </ShownOnce>
-  );
 }

@@ -83,11 +83,10 @@ describeConsole("enrolments", startWithRegion, (running) => {
     await page.getByLabel("Name of the robot").fill("arm-one");
     await page.getByText("This adds the robot arm-one.").waitFor();
     await page.getByRole("button", { name: "Approve" }).click();
-    await page.getByText("Approved.").waitFor();
+    await page.getByText("arm-one is approved: its computer gets its credential within seconds.").waitFor();
+    await expect.poll(() => page.url()).toBe(`${running().url}/enrolments`);
     expect(await page.evaluate("document.activeElement.tagName")).toBe("H1");
     expect(await poll()).toBe("approved");
-    await page.getByRole("link", { name: "arm-one" }).click();
-    await page.getByRole("heading", { name: "Computer" }).waitFor();
   });
 
   it("new enrolment → listed without a reload, can be denied", async () => {
@@ -96,7 +95,11 @@ describeConsole("enrolments", startWithRegion, (running) => {
     const { code, poll } = await start("arm-2");
     await page.getByText(code).click();
     await page.getByRole("button", { name: "Deny" }).click();
-    await page.getByText("Denied.").waitFor();
+    await page
+      .getByRole("dialog", { name: `Deny ${code}?` })
+      .getByRole("button", { name: "Deny" })
+      .click();
+    await page.getByText(`${code} is denied.`).waitFor();
     expect(await poll()).toBe("denied");
   });
 
@@ -113,7 +116,7 @@ describeConsole("enrolments", startWithRegion, (running) => {
     expect(await dialog.getByText(/^SHA256:.{43}$/).count()).toBe(3);
     expect(await violationsInDialog(page)).toEqual([]);
     expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(390);
-    await dialog.getByLabel("All 3").check();
+    await dialog.getByRole("button", { name: "Check all" }).click();
     await dialog.getByLabel(/hall-2/).uncheck();
     await dialog.getByRole("button", { name: "Approve 2" }).click();
     await page.getByText("2 computers approved.").waitFor();
@@ -170,31 +173,28 @@ describeConsole("enrolments", startWithRegion, (running) => {
     const page = await open(`/enrolments/${code}`);
     await page.getByText("arm-4 is online on another computer.").waitFor();
     expect(await page.getByRole("button", { name: "Approve" }).count()).toBe(0);
-    await page.getByRole("button", { name: "Replace its computer…" }).click();
-    await page.getByRole("dialog", { name: "Replace the computer of arm-4?" }).waitFor();
-    expect(await violationsInDialog(page)).toEqual([]);
-    await page.keyboard.type("arm-");
-    expect(await page.getByRole("button", { name: "Replace computer" }).isDisabled()).toBe(true);
+    expect(await violations(page)).toEqual([]);
+    const typed = page.getByLabel("Type arm-4 to replace its computer");
+    await typed.fill("arm-");
+    expect(await page.getByRole("button", { name: "Replace its computer" }).isDisabled()).toBe(true);
+    await typed.press("Enter");
     expect(await poll()).toBe("pending");
-    await page.keyboard.type("4");
-    await page.keyboard.press("Enter");
-    await page.getByText("Approved.").waitFor();
+    await typed.fill("arm-4");
+    await typed.press("Enter");
+    await page.getByText("arm-4 is approved").waitFor();
     expect(await poll()).toBe("approved");
     expect((await old.heartbeat()).status).toBe(401);
   });
 
-  it("robot online, approval refused for a field → the dialog says why", async () => {
+  it("robot online, approval refused for a field → its field says why", async () => {
     await enrollOnline("arm-16");
     const { code } = await start("arm-16");
     const page = await open(`/enrolments/${code}`);
     await page.getByText("arm-16 is online on another computer.").waitFor();
     await page.getByLabel("Region").fill("x".repeat(257));
-    await page.getByRole("button", { name: "Replace its computer…" }).click();
-    const dialog = page.getByRole("dialog");
-    await dialog.waitFor();
-    await page.keyboard.type("arm-16");
+    await page.getByLabel("Type arm-16 to replace its computer").fill("arm-16");
     await page.keyboard.press("Enter");
-    await dialog.getByText("At most 256 characters.").waitFor();
+    await page.getByText("should have at most 256 characters").waitFor();
   });
 
   it("unknown code → says so; key without the scope → cannot see enrolments or robots", async () => {
@@ -211,7 +211,7 @@ describeConsole("enrolments", startWithRegion, (running) => {
     await signIn(page, { url: running().url, key: writer.api_key }, `/enrolments/${code}`);
     await page.getByText("The page cannot tell whether a robot arm-9 exists.").waitFor();
     await page.getByRole("button", { name: "Approve" }).click();
-    await page.getByText("Approved.").waitFor();
+    await page.getByText("arm-9 is approved").waitFor();
   });
 
   it("reaches its expiry → shown as expired without a reload", async () => {

@@ -20,17 +20,17 @@ describeConsole("half-filled forms", startConsole, (running) => {
   }
   const robots = (page: Page) => page.getByRole("link", { name: "Robots", exact: true });
 
-  it("link or Back would lose a new fleet → the browser asks; the form stays", async () => {
+  it("Back would lose a new fleet → the browser asks; the form stays", async () => {
     const page = await openSignedIn(running(), "/fleets");
-    await page.getByRole("link", { name: "New fleet" }).first().click();
+    await page.getByRole("link", { name: "Usage" }).first().click();
+    await page.getByRole("link", { name: "Fleets", exact: true }).click();
+    await page.getByRole("button", { name: "New fleet" }).click();
     const asked = answer(page, false);
     const name = page.getByLabel("Name", { exact: true });
     await name.fill("Hall 1");
-    await robots(page).click();
-    await expect.poll(asked).toBe(1);
     await page.evaluate("history.back()");
-    await expect.poll(asked).toBe(2);
-    await expect.poll(() => page.url()).toBe(`${running().url}/fleets/new`);
+    await expect.poll(asked).toBe(1);
+    await expect.poll(() => page.url()).toBe(`${running().url}/fleets`);
     expect(await name.inputValue()).toBe("Hall 1");
   });
 
@@ -45,14 +45,16 @@ describeConsole("half-filled forms", startConsole, (running) => {
   });
 
   it("nothing entered, or Cancel → does not ask", async () => {
-    const page = await openSignedIn(running(), "/fleets/new");
+    const { user_code: code } = await new RobotComputer(() => running().url).start();
+    const page = await openSignedIn(running(), `/enrolments/${code}`);
     const asked = answer(page, false);
-    await robots(page).click();
-    await page.getByRole("heading", { level: 1, name: /^Robots/ }).waitFor();
-    await page.goBack();
+    await page.getByLabel("Name of the robot").waitFor();
+    await page.getByRole("link", { name: "Fleets", exact: true }).click();
+    await page.getByRole("button", { name: "New fleet" }).click();
     await page.getByLabel("Name", { exact: true }).fill("Hall 1");
     await page.getByRole("button", { name: "Cancel" }).click();
-    await page.getByRole("heading", { level: 1, name: /^Fleets/ }).waitFor();
+    await robots(page).click();
+    await page.getByRole("heading", { level: 1, name: /^Robots/ }).waitFor();
     expect(asked()).toBe(0);
   });
 });

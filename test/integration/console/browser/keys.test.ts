@@ -70,19 +70,13 @@ describeConsole("keys", startConsole, (running) => {
       await expect.poll(() => page.url()).toBe(`${running().url}/keys`);
       expect(await page.locator(".key-once code").innerText()).toBe(secret);
     }
+    const refused = page.waitForResponse((response) => response.status() === 401);
     await running().send("DELETE", `/v1/me/api-keys/${id}`);
-    await page.getByText("Your session has ended.").waitFor();
-    // Nothing of the page is seen.
-    const middle = "document.elementFromPoint(innerWidth / 2, innerHeight / 2)";
-    expect(await page.evaluate(`${middle}.closest("dialog")?.ariaLabel`)).toBe("Sign in again");
-    await page.getByLabel("API key").fill(running().key);
-    await page.keyboard.press("Enter");
-    await page.locator(".key-once code").waitFor();
+    await refused;
     expect(await page.locator(".key-once code").innerText()).toBe(secret);
     await page.getByRole("button", { name: "I have stored it" }).click();
-    await page.getByRole("dialog").waitFor({ state: "detached" });
-    await page.evaluate("history.back()");
-    await page.getByRole("heading", { level: 1, name: /^(Usage|Keys)/ }).waitFor();
+    await page.getByText("Your session has ended.").waitFor();
+    expect(await page.locator(".key-once").count()).toBe(0);
   });
 
   it("sorted by a column that only revoked keys have, then the current ones → in the usual order", async () => {
@@ -144,10 +138,6 @@ describeConsole("keys", startConsole, (running) => {
     await page.getByRole("checkbox", { name: /See usage/ }).check();
     // A key that may do more than register robots ends after 90 days, unless another time is chosen.
     expect(await page.getByLabel("Expires").locator("option:checked").innerText()).toBe("In 90 days");
-    await page.getByLabel("Expires").selectOption("At a time…");
-    await page.getByLabel("Time").fill("2020-01-01T10:00");
-    await page.getByRole("button", { name: "Create key" }).click();
-    await page.getByText("The time is past.").waitFor();
     await page.getByLabel("Expires").selectOption("In 30 days");
     await page.getByRole("button", { name: "Create key" }).click();
     await page.getByRole("button", { name: "I have stored it" }).click();
@@ -182,7 +172,7 @@ describeConsole("keys", startConsole, (running) => {
     await page.getByRole("row", { name: /hall 3/ }).waitFor({ state: "detached" });
     // The focused button is gone: the focus moves to the heading.
     expect(await page.evaluate("document.activeElement.tagName")).toBe("H1");
-    await page.getByRole("link", { name: /^Revoked [1-9]/ }).click();
+    await page.getByRole("link", { name: "Revoked", exact: true }).click();
     await expect.poll(() => page.url()).toBe(`${running().url}/keys?show=revoked`);
     await page
       .getByRole("row", { name: /hall 3/ })

@@ -85,7 +85,10 @@ describeConsole("webhooks", start, (running) => {
     await createWebhook(running(), receiver.url, ["robot.registered"]);
     const page = await open("/webhooks");
     const row = page.getByRole("row", { name: hostOf(receiver.url) });
-    const press = () => row.getByRole("button", { name: /^Test/ }).click();
+    const press = async () => {
+      await row.getByRole("button", { name: /^Test/ }).click();
+      await page.getByRole("button", { name: "Send" }).click();
+    };
     await press();
     await page.getByText(`The test event was not delivered to ${hostOf(receiver.url)}: answered 500.`).waitFor();
     await row.getByText("Failing").waitFor();
@@ -96,17 +99,19 @@ describeConsole("webhooks", start, (running) => {
     await row.getByText("Works").waitFor();
   });
 
-  it("test refused → error on the page until it succeeds", async () => {
+  it("test refused → error in the dialog until it succeeds", async () => {
     const { url } = await startReceiver();
     await createWebhook(running(), url);
     const page = await open("/webhooks");
     await page.route("**/test", (route) => route.fulfill({ status: 429, json: { detail: "Too many requests." } }));
     const test = page.getByRole("button", { name: `Test ${hostOf(url)}` });
     await test.click();
+    const send = page.getByRole("button", { name: "Send" });
+    await send.click();
     const alert = page.getByRole("alert").filter({ hasText: "Too many requests." });
     await alert.waitFor();
     await page.unroute("**/test");
-    await test.click();
+    await send.click();
     await alert.waitFor({ state: "detached" });
   });
 

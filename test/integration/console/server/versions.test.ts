@@ -63,12 +63,7 @@ describeOnEachStore("versions of topics", (newStore) => {
     const [own = "", other = ""] = organizations.map(({ id }) => id);
     let nowMs = Date.now();
     const clock = { wallMs: () => nowMs, monotonicMs: () => nowMs, sleep: async () => {} };
-    let looks = 0;
-    const version = () => {
-      looks += 1;
-      return store.version();
-    };
-    const versionsOf = createVersions({ reader: store.reader, version }, { clock }, WINDOW_MS);
+    const versionsOf = createVersions(store, { clock }, WINDOW_MS);
     let before = await versionsOf(own);
     /** The topics that changed since the call before. */
     const next = async (laterMs = 1000) => {
@@ -79,7 +74,7 @@ describeOnEachStore("versions of topics", (newStore) => {
       return changes;
     };
     const at = () => new Date(nowMs).toISOString();
-    return { store, clock, versionsOf, next, own, other, at, looks: () => looks };
+    return { store, clock, versionsOf, next, own, other, at };
   }
 
   const insert = (store: Store, table: keyof Tables, values: object) =>
@@ -193,19 +188,16 @@ describeOnEachStore("versions of topics", (newStore) => {
     };
     await act(other, "api_key.create");
     expect(await next()).toEqual([]);
-    await act(null, "models.apply");
-    await act(own, "api_key.create");
-    expect(await next()).toEqual(["fleets", "deployments", "models", "keys"]);
-    await act(own, "session.create");
-    expect(await next()).toEqual([]);
-    await act(own, "robot.delete_of_a_later_version");
-    expect(await next()).toEqual(TOPICS);
-    for (let times = 0; times < 220; times += 1) await act(other, "fleet.create");
+    for (const organization of [null, own]) {
+      await act(organization, "models.apply");
+      expect(await next()).toEqual(TOPICS);
+    }
+    for (let times = 0; times < 20; times += 1) await act(other, "fleet.create");
     expect(await next()).toEqual([]);
   });
 
-  it("many pages → one look at the store a second; nothing committed → no query; another replica → the same", async () => {
-    const { store, clock, versionsOf, own, next, looks } = await scene();
+  it("many pages → one look at the store a second; another replica → the same", async () => {
+    const { store, clock, versionsOf, own, next } = await scene();
     await insertRows(store, own);
     await next();
     let queries = 0;
@@ -216,14 +208,13 @@ describeOnEachStore("versions of topics", (newStore) => {
         return typeof member === "function" ? member.bind(target) : member;
       },
     });
-    const replica = createVersions({ reader, version: () => store.version() }, { clock }, WINDOW_MS);
+    const replica = createVersions({ reader }, { clock }, WINDOW_MS);
     expect(await replica(own)).toEqual(await versionsOf(own));
     const first = queries;
-    const before = looks();
-    await Promise.all(Array.from({ length: 50 }, () => versionsOf(own)));
-    expect(looks()).toBe(before);
+    await Promise.all(Array.from({ length: 50 }, () => replica(own)));
+    expect(queries).toBe(first);
     await next();
     await Promise.all(Array.from({ length: 50 }, () => replica(own)));
-    expect([looks(), queries, first > 0]).toEqual([before + 1, first, true]);
+    expect([queries, first > 0]).toEqual([2 * first, true]);
   });
 });

@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { beyondSpec, operations } from "../../../../src/api/api.ts";
 import type { Operation } from "../../../../src/api/wire/operation.ts";
 import { isForPage, consoleMethodsAt } from "../../../../src/console/server/console-paths.ts";
-import { acceptsGzip, pageHeaders } from "../../../../src/console/server/files.ts";
+import { pageHeaders } from "../../../../src/console/server/files.ts";
 import { bearerToken } from "../../../../src/service/kernel/auth/authenticate.ts";
 import { readBody } from "../../../../src/service/kernel/http/body.ts";
 import { clientAddress, isSameOrigin, readConsoleCookie } from "../../../../src/service/kernel/http/arrival.ts";
@@ -85,7 +85,6 @@ const requestIdOf = createRequestId(testMachine.random);
 /** Everything that processes a client's input before an operation does. */
 const CHECKS: Readonly<Record<string, (text: string) => unknown>> = {
   "the Authorization header": (text) => bearerToken(text),
-  "the Accept-Encoding header": (text) => acceptsGzip(text),
   "the Accept header": (text) => isForPage("GET", "/", text),
   "the Cookie header": (text) =>
     readConsoleCookie({ protocol: "https", host: "localhost:8080", headers: { cookie: text } }),

@@ -4,7 +4,7 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 interface EndingButtonProps {
   readonly className?: string;
   /** For screen readers, where the text alone does not say what it is about. */
-  readonly label?: string;
+  readonly label?: string | undefined;
   readonly isBusy?: boolean;
   press(): void;
   readonly children: ComponentChildren;

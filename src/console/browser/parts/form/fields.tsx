@@ -7,8 +7,6 @@ export interface Option {
   readonly value: string;
   readonly word: string;
   readonly hint?: ComponentChildren;
-  /** Of options with the same group, one after the other. */
-  readonly group?: string;
 }
 
 interface InputAttributes {
@@ -28,20 +26,14 @@ export interface FieldSpec {
   readonly name: string;
   readonly label: string;
   readonly hint?: ComponentChildren;
-  readonly kind?:
-    | "text"
-    | "password"
-    | "number"
-    | "search"
-    | "date"
-    | "datetime-local"
-    | "area"
-    | "select"
-    | "radio"
-    | "checkboxes";
+  readonly kind?: "text" | "password" | "number" | "search" | "date" | "area" | "select" | "radio" | "checkboxes";
   /** Of a choice; the suggestions of a text. */
   readonly options?: readonly Option[];
   readonly input?: InputAttributes;
+  /** Of checkboxes: a button that checks all. */
+  readonly hasAll?: boolean;
+  /** What has to be typed, letter by letter. */
+  readonly mustBe?: string;
 }
 
 interface FieldProps extends Omit<FieldSpec, "name"> {
@@ -101,23 +93,13 @@ export function Field(props: FieldProps) {
 }
 
 function Options({ options, chosen }: { readonly options: readonly Option[]; readonly chosen: string }) {
-  const groups = [...Map.groupBy(options, ({ group }) => group)];
   return (
     <>
-      {groups.map(([group, members]) => {
-        const list = members.map(({ value, word }) => (
-          <option key={value} value={value} selected={value === chosen}>
-            {word}
-          </option>
-        ));
-        return group === undefined ? (
-          list
-        ) : (
-          <optgroup key={group} label={group}>
-            {list}
-          </optgroup>
-        );
-      })}
+      {options.map(({ value, word }) => (
+        <option key={value} value={value} selected={value === chosen}>
+          {word}
+        </option>
+      ))}
     </>
   );
 }
@@ -128,13 +110,18 @@ interface ChoicesProps extends FieldProps {
 }
 
 /** Radio buttons, or checkboxes side by side where there is room. */
-function Choices({ kind, id, name = id, label, options = [], value, error }: ChoicesProps) {
+function Choices({ kind, id, name = id, label, options = [], hasAll = false, value, error }: ChoicesProps) {
   return (
     <fieldset
       class={kind === "radio" ? "choices" : "choices choices-many"}
       aria-describedby={error === undefined ? undefined : `${id}-error`}
     >
       <legend class="field-label">{label}</legend>
+      {hasAll ? (
+        <button type="button" class="button" onClick={({ currentTarget }) => checkAll(currentTarget)}>
+          Check all
+        </button>
+      ) : null}
       {options.map((option) => (
         <label key={option.value} class="choice">
           <input
@@ -152,20 +139,22 @@ function Choices({ kind, id, name = id, label, options = [], value, error }: Cho
   );
 }
 
+/** Of the fieldset that this is in. */
+function checkAll(within: Element): void {
+  for (const input of within.closest("fieldset")?.querySelectorAll("input") ?? []) if (!input.checked) input.click();
+}
+
 interface CheckboxProps {
   readonly label: string;
-  /** A key or an id below it. */
-  readonly hint?: string;
   readonly checked: boolean;
   change(checked: boolean): void;
 }
 
-export function Checkbox({ label, hint, checked, change }: CheckboxProps) {
+export function Checkbox({ label, checked, change }: CheckboxProps) {
   return (
     <label class="choice">
       <input type="checkbox" checked={checked} onChange={({ currentTarget }) => change(currentTarget.checked)} />
       <span>{label}</span>
-      {hint === undefined ? null : <span class="field-hint mono whole">{hint}</span>}
     </label>
   );
 }

@@ -1,4 +1,3 @@
-import type { ValidationError } from "../../../../api/wire/errors.ts";
 import { type Problem, sentence } from "../../data/request.ts";
 
 /** Errors of a refused form: by field, and the rest. */
@@ -25,41 +24,19 @@ export function formErrors(
   for (const finding of problem.findings) {
     const path = finding.loc.slice(1).join(".");
     const name = nearestField(path, names);
-    if (name === undefined) rest.push(path === "" ? messageOf(finding) : `${path}: ${messageOf(finding)}`);
+    const message = sentence(finding.msg);
+    if (name === undefined) rest.push(path === "" ? message : `${path}: ${message}`);
     else if (isUnchanged(name)) {
-      byName.set(name, [...(byName.get(name) ?? []), path === name ? messageOf(finding) : inputAndMessage(finding)]);
+      // A field that holds several values names the one that is meant.
+      const value = path === name || typeof finding.input !== "string" ? "" : `${finding.input}: `;
+      byName.set(name, [...(byName.get(name) ?? []), value + message]);
     }
   }
-  return { of: (name) => joined(byName.get(name) ?? []), rest };
+  return { of: (name) => byName.get(name)?.slice(0, SHOWN_MAXIMUM).join(" "), rest };
 }
 
-/** Most errors shown for one field. */
-const TOLD_MAXIMUM = 3;
-
-function joined(messages: readonly string[]): string | undefined {
-  if (messages.length === 0) return undefined;
-  const more = messages.length - TOLD_MAXIMUM;
-  return [...messages.slice(0, TOLD_MAXIMUM), ...(more > 0 ? [`And ${more} more.`] : [])].join(" ");
-}
-
-/** Names the value, because a field may hold several. */
-function inputAndMessage(finding: ValidationError): string {
-  const message = messageOf(finding);
-  if (typeof finding.input !== "string") return message;
-  return `${finding.input}: ${message.charAt(0).toLowerCase()}${message.slice(1)}`;
-}
-
-/** Shorter messages for frequent errors; otherwise the service's message. */
-function messageOf({ type, msg, ctx = {} }: ValidationError): string {
-  const isEmpty = type === "string_too_short" && ctx["min_length"] === 1;
-  if (type === "missing" || isEmpty) return "This is needed.";
-  if (type === "string_too_long") return `At most ${String(ctx["max_length"])} characters.`;
-  if (type === "greater_than_equal") return `At least ${String(ctx["ge"])}.`;
-  if (type === "less_than_equal") return `At most ${String(ctx["le"])}.`;
-  if (type.startsWith("int_")) return "A whole number.";
-  if (type.startsWith("datetime_")) return "A date and a time.";
-  return sentence(msg);
-}
+/** Most errors shown for one field: others appear once these are corrected. */
+const SHOWN_MAXIMUM = 3;
 
 /** The longest field path that is a prefix of the path. */
 function nearestField(path: string, fields: readonly string[]): string | undefined {

@@ -1,7 +1,8 @@
 import type { ComponentChildren } from "preact";
 
-import { EndingButton } from "../form/ending-button.tsx";
-import type { Width } from "../use-width.ts";
+import type { ApiKeyScope } from "../../../../api/wire/scopes.ts";
+import { mayDo } from "../../data/session.ts";
+import { type Change, ChangeButton } from "../form/change.tsx";
 
 /** One column. The first column names the row and links to its page. */
 export interface Column<Row> {
@@ -10,8 +11,8 @@ export interface Column<Row> {
   readonly name: string;
   /** A grid track such as "minmax(8rem, 2fr)", never sized by its content: each row is a grid of its own. */
   readonly track: string;
-  /** The smallest width that shows it. */
-  readonly from?: Width;
+  /** The smallest width that shows it; by default all. */
+  readonly from?: "medium" | "wide";
   cell(row: Row): ComponentChildren;
   /** The sort key; null comes last in both directions. Without it the column is not sortable. */
   sortBy?(row: Row): string | number | null;
@@ -19,26 +20,28 @@ export interface Column<Row> {
   readonly first?: "down";
 }
 
-/**
- * A column with a button in each row.
- *
- * @param subjectOf what the button is about, for screen readers; null for a row without one.
- */
-export function actionColumn<Row>(
-  word: string,
-  subjectOf: (row: Row) => string | null,
-  run: (row: Row) => void,
-  { track = "6.75rem", isBusy = false } = {},
-): Column<Row> {
-  const cell = (row: Row) => {
-    const subject = subjectOf(row);
-    return subject === null ? null : (
-      <EndingButton label={`${word} ${subject}`.trim()} isBusy={isBusy} press={() => run(row)}>
-        {word}
-      </EndingButton>
-    );
-  };
-  return { id: "action", name: "Action", track, cell };
+/** The changes of each row. */
+export interface RowChanges<Row> {
+  /** Without this scope there are no buttons. */
+  readonly scope: ApiKeyScope;
+  /** Of the column, as a grid track. */
+  readonly track: string;
+  of(row: Row): readonly Change[];
+  /** What the row is, for screen readers. */
+  aboutOf(row: Row): string;
+}
+
+/** A column with a button for each change of a row. */
+export function changesColumn<Row>({ scope, track, of, aboutOf }: RowChanges<Row>): readonly Column<Row>[] {
+  if (!mayDo(scope)) return [];
+  const cell = (row: Row) => (
+    <span class="buttons">
+      {of(row).map((change) => (
+        <ChangeButton key={change.word} change={change} about={aboutOf(row)} />
+      ))}
+    </span>
+  );
+  return [{ id: "action", name: "Action", track, cell }];
 }
 
 /** Those without a time last. */

@@ -1,30 +1,20 @@
-import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 
 import { visible } from "../../../../platform/text/visible.ts";
+import { type Filter, inWords } from "../../../../views/view.ts";
+import { serviceNow } from "../../data/request.ts";
 import { setParameter, setQuery, useLocation } from "../../router.ts";
 import { EndingButton } from "../form/ending-button.tsx";
 import { Field } from "../form/fields.tsx";
-import { compareTexts, number } from "../text.ts";
-
-/** A filter for rows. Its id is its name in the URL. */
-export interface Filter<Row> {
-  readonly id: string;
-  readonly label: string;
-  /** The row's values; a row may have several, or none. */
-  valuesOf(row: Row): readonly string[];
-  /** The display text of a value. */
-  wordOf?(value: string): string;
-}
+import { capitalized, compareTexts, number } from "../text.ts";
 
 export interface Filtering<Row> {
+  /** The name of each is its name in the URL. */
   readonly filters: readonly Filter<Row>[];
   /** The text that the search looks through. */
   textOf(row: Row): string;
 }
 
-/** Most options of one filter; the search finds the rest. */
-const OPTIONS_MAXIMUM = 200;
-const SEARCH_DELAY_MS = 150;
 const SEARCH_LENGTH = 200;
 
 /** The rows that match every word of the search and every filter in the URL. */
@@ -39,14 +29,14 @@ export function useFiltered<Row>(rows: readonly Row[], { filters, textOf }: Filt
       .split(/\s+/)
       .filter(Boolean);
     const wanted = filters.flatMap((filter) => {
-      const value = query.get(filter.id);
+      const value = query.get(filter.name);
       return value === null ? [] : [{ filter, value }];
     });
     if (words.length === 0 && wanted.length === 0) return rows;
     return rows.filter(
       (row, index) =>
         words.every((word) => texts[index]?.includes(word)) &&
-        wanted.every(({ filter, value }) => filter.valuesOf(row).includes(value)),
+        wanted.every(({ filter, value }) => filter.valuesOf(row, serviceNow()).includes(value)),
     );
   }, [rows, key]);
 }
@@ -55,25 +45,26 @@ interface FilterBarProps<Row> extends Pick<Filtering<Row>, "filters"> {
   readonly rows: readonly Row[];
   readonly matching: number;
   readonly noun: string;
-  readonly hint: string;
 }
 
 /** A search field and filters, kept in the URL. The space for the number of matches is reserved, so that nothing moves. */
-export function FilterBar<Row>({ rows, matching, noun, hint, filters }: FilterBarProps<Row>) {
+export function FilterBar<Row>({ rows, matching, noun, filters }: FilterBarProps<Row>) {
   const { query } = useLocation();
-  const isFiltering = query.has("q") || filters.some(({ id }) => query.has(id));
-  const [clearings, setClearings] = useState(0);
-  const clear = () => {
+  const isFiltering = query.has("q") || filters.some(({ name }) => query.has(name));
+  const clear = () =>
     setQuery((query) => {
-      for (const id of ["q", ...filters.map((filter) => filter.id)]) query.delete(id);
+      for (const id of ["q", ...filters.map(({ name }) => name)]) query.delete(id);
     });
-    setClearings(clearings + 1);
-  };
   return (
     <form role="search" class="filters" onSubmit={(event) => event.preventDefault()}>
       <div class="filters-search">
-        {/* A new one for each clearing: what was typed last may be on its way to the URL. */}
-        <SearchField key={clearings} label={`Search ${noun}s`} hint={hint} />
+        <Field
+          kind="search"
+          label={`Search ${noun}s`}
+          value={query.get("q") ?? ""}
+          change={(value) => setParameter("q", value)}
+          input={{ maxLength: SEARCH_LENGTH }}
+        />
         <div class="filters-result">
           <span role="status">
             {isFiltering ? `${number(matching)} of ${number(rows.length)}` : ""}
@@ -87,56 +78,35 @@ export function FilterBar<Row>({ rows, matching, noun, hint, filters }: FilterBa
         </div>
       </div>
       {filters.map((filter) => (
-        <FilterSelect key={filter.id} filter={filter} rows={rows} />
+        <FilterSelect key={filter.name} filter={filter} rows={rows} />
       ))}
     </form>
   );
 }
 
-function SearchField({ label, hint }: { readonly label: string; readonly hint: string }) {
-  const inAddress = useLocation().query.get("q") ?? "";
-  const [text, setText] = useState(inAddress);
-  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
-  // Follows the URL after "back", a link or the clear button, but keeps a trailing blank that is being typed.
-  useLayoutEffect(() => setText((typed) => (typed.trim() === inAddress ? typed : inAddress)), [inAddress]);
-  // Not an effect after the first frame: without it, a field that is gone sooner would still write to the URL.
-  useLayoutEffect(() => () => clearTimeout(timer.current), []);
-  const change = (value: string) => {
-    setText(value);
-    clearTimeout(timer.current);
-    // Browsers limit how often the URL may change.
-    timer.current = setTimeout(() => setParameter("q", value.trim()), SEARCH_DELAY_MS);
-  };
+function FilterSelect<Row>({ filter, rows }: { readonly filter: Filter<Row>; readonly rows: readonly Row[] }) {
+  const { name } = filter;
+  const chosen = useLocation().query.get(name) ?? "";
+  const options = useMemo(() => optionsOf(filter, rows, chosen), [rows, chosen]);
   return (
     <Field
-      label={label}
-      kind="search"
-      value={text}
-      change={change}
-      input={{ placeholder: hint, maxLength: SEARCH_LENGTH }}
+      kind="select"
+      label={capitalized(name)}
+      value={chosen}
+      options={options}
+      change={(value) => setParameter(name, value)}
     />
   );
 }
 
-function FilterSelect<Row>({ filter, rows }: { readonly filter: Filter<Row>; readonly rows: readonly Row[] }) {
-  const { id, label } = filter;
-  const chosen = useLocation().query.get(id) ?? "";
-  const options = useMemo(() => optionsOf(filter, rows, chosen), [rows, chosen]);
-  return (
-    <Field kind="select" label={label} value={chosen} options={options} change={(value) => setParameter(id, value)} />
-  );
-}
-
-function optionsOf<Row>({ valuesOf, wordOf = (value) => value }: Filter<Row>, rows: readonly Row[], chosen: string) {
-  const counts = new Map<string, number>();
-  for (const row of rows) for (const value of valuesOf(row)) counts.set(value, (counts.get(value) ?? 0) + 1);
-  const most = [...counts].sort(([, left], [, right]) => right - left).slice(0, OPTIONS_MAXIMUM);
-  // A link may filter by a rare value, or by one that no row has any more.
-  const isListed = chosen === "" || most.some(([value]) => value === chosen);
-  if (!isListed) most.push([chosen, counts.get(chosen) ?? 0]);
-  most.sort(([left], [right]) => compareTexts(left, right));
+function optionsOf<Row>({ valuesOf }: Filter<Row>, rows: readonly Row[], chosen: string) {
+  // A link may filter by a value that no row has any more.
+  const counts = new Map(chosen === "" ? [] : [[chosen, 0]]);
+  for (const row of rows)
+    for (const value of valuesOf(row, serviceNow())) counts.set(value, (counts.get(value) ?? 0) + 1);
+  const found = [...counts].sort(([left], [right]) => compareTexts(left, right));
   return [
     { value: "", word: "All" },
-    ...most.map(([value, count]) => ({ value, word: `${wordOf(value)} (${number(count)})` })),
+    ...found.map(([value, count]) => ({ value, word: `${inWords(value)} (${number(count)})` })),
   ];
 }

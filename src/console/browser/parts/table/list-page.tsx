@@ -1,12 +1,14 @@
 import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
 
-import type { Section } from "../../../sections.ts";
+import type { Listing } from "../../../../views/view.ts";
 import type { Data } from "../../data/query.ts";
 import { useLocation } from "../../router.ts";
-import { ProblemNotice, StaleNotice } from "../notice.tsx";
+import { Loaded } from "../loaded.tsx";
 import { Page } from "../page.tsx";
+import { type Cells, columnsOf, textOf } from "../shown.tsx";
 import { capitalized, number } from "../text.ts";
+import { changesColumn, type RowChanges } from "./columns.tsx";
 import { FilterBar, type Filtering, useFiltered } from "./filter-bar.tsx";
 import { Table, type TableProps } from "./table.tsx";
 
@@ -15,34 +17,31 @@ export interface Archive<Row> {
   /** "retired": its name on the page and in the URL, and the id of the column that only these rows fill. */
   readonly word: string;
   contains(row: Row): boolean;
-  /** False while the rows are without these, because the current ones are shown. */
-  readonly isLoaded: boolean;
 }
 
 interface FilteredTableProps<Row> extends TableProps<Row> {
   readonly filtering: Filtering<Row>;
-  /** If the rows are a subset: "retired". */
-  readonly which?: string;
-  /** Placeholder of the search: what it looks through. */
-  readonly hint: string;
 }
 
-interface ListProps<Row> extends FilteredTableProps<Row> {
+interface ListPageProps<Row> extends Pick<TableProps<Row>, "keyOf" | "hrefOf" | "sort"> {
+  readonly view: Listing<Row>;
+  /** The plural of the noun unless given. */
+  readonly title?: string;
+  /** By the name of the column, for those that are shown in another way; null leaves one out. The same object while it is the same. */
+  readonly cells?: Cells<Row>;
+  /** The same object while it is the same. */
+  readonly changes?: RowChanges<Row>;
+  readonly actions?: ComponentChildren;
   /** The answer that the rows come from. */
   readonly data: Data<unknown>;
-  /** Shown if there are no rows at all: what would be here, and how to get it. */
-  readonly emptyTitle: string;
-  readonly empty: ComponentChildren;
-  readonly archive?: Archive<Row>;
-}
-
-interface ListPageProps<Row> extends Omit<ListProps<Row>, "rows"> {
-  readonly title: string;
-  readonly up?: Section;
-  readonly actions?: ComponentChildren;
   /** Undefined before they are loaded. */
   readonly rows: readonly Row[] | undefined;
-  /** Whether the title has the number of rows; lists with an archive say it elsewhere. */
+  /** Shows the placeholder although the rows are there, until the rest of them is. */
+  readonly isLoading?: boolean;
+  /** Shown if there are no rows: what would be here, and how to get it. */
+  readonly empty: ComponentChildren;
+  readonly archive?: Archive<Row>;
+  /** Whether the title has the number of rows. */
   readonly isCounted?: boolean;
   /** Above the table. */
   readonly before?: ComponentChildren;
@@ -50,113 +49,80 @@ interface ListPageProps<Row> extends Omit<ListProps<Row>, "rows"> {
   readonly children?: ComponentChildren;
 }
 
-/** A page with one table. */
-export function ListPage<Row>({ title, up, actions, before, children, ...props }: ListPageProps<Row>) {
-  const { data, rows = NO_ROWS, archive, isCounted = archive === undefined } = props;
-  const count = isCounted && data.state === "ready" ? number(rows.length) : undefined;
+/** A page with the table of a view. */
+export function ListPage<Row>(props: ListPageProps<Row>) {
+  const { view, cells, changes, actions, before, children, data, isLoading = false, isCounted = true, ...list } = props;
+  const { empty, archive, rows: all = NO_ROWS, title = capitalized(`${view.noun}s`), ...table } = list;
+  const isArchive = useLocation().query.get("show") === archive?.word;
+  const filtering = useMemo(() => filteringOf(view), [view]);
+  const rows = useMemo(
+    () => (archive === undefined ? all : all.filter((row) => archive.contains(row) === isArchive)),
+    [all, isArchive],
+  );
+  const columns = useMemo(() => {
+    const shown = columnsOf(view.columns, cells).filter(({ id }) => isArchive || id !== archive?.word);
+    return changes === undefined ? shown : [...shown, ...changesColumn(changes)];
+  }, [view, changes, isArchive]);
+  const isReady = data.state === "ready" && !isLoading;
+  const { noun } = view;
   return (
-    <Page title={title} count={count} up={up} actions={actions}>
+    <Page title={title} count={isReady && isCounted ? number(rows.length) : undefined} actions={actions}>
       {before}
-      <List {...props} rows={rows} />
+      {archive === undefined ? null : <Parts word={archive.word} isArchive={isArchive} />}
+      <Loaded data={data} isLoading={isLoading} what={`the ${noun}s`} lines={12}>
+        {() => {
+          if (rows.length > 0)
+            return <FilteredTable {...table} {...{ noun, rows, columns, filtering }} caption={title} />;
+          if (isArchive) return <p class="muted">There is no {`${archive?.word} ${noun}`}.</p>;
+          return <EmptyState title={view.empty}>{empty}</EmptyState>;
+        }}
+      </Loaded>
       {children}
     </Page>
   );
 }
 
+/** The filters and the search of a view. */
+export function filteringOf<Row>({ filters, columns }: Listing<Row>): Filtering<Row> {
+  return { filters, textOf: (row) => textOf(columns, row) };
+}
+
 const NO_ROWS: readonly never[] = [];
 
-/** The table, the empty state, or the problem. */
-function List<Row>({ data, emptyTitle, empty, archive, ...props }: ListProps<Row>) {
-  const { rows, noun, isLoading = data.state === "loading" } = props;
-  const what = `the ${noun}s`;
-  if (data.state === "failed") return <ProblemNotice problem={data.problem} what={what} retry={data.retry} />;
-  const isEmpty = data.state === "ready" && rows.length === 0;
-  const nothing = isEmpty ? <EmptyState title={emptyTitle}>{empty}</EmptyState> : null;
-  if (isEmpty && archive?.isLoaded !== false) return nothing;
+/** Links to the current rows, and to the historical ones. */
+function Parts({ word, isArchive }: { readonly word: string; readonly isArchive: boolean }) {
+  const { path, query } = useLocation();
+  const pathOf = (show: string | null) => {
+    const other = new URLSearchParams(query);
+    if (show === null) other.delete("show");
+    else other.set("show", show);
+    return `${path}?${other.toString()}`.replace(/\?$/, "");
+  };
   return (
-    <>
-      {data.state === "ready" && data.problem !== null ? <StaleNotice problem={data.problem} what={what} /> : null}
-      {archive === undefined ? (
-        <FilteredTable {...props} isLoading={isLoading} />
-      ) : (
-        <ArchiveTable {...props} isLoading={isLoading} archive={archive} nothing={nothing} />
-      )}
-    </>
-  );
-}
-
-interface ArchiveTableProps<Row> extends FilteredTableProps<Row> {
-  readonly archive: Archive<Row>;
-  /** In place of the current rows, if there are none. */
-  readonly nothing: ComponentChildren;
-}
-
-/** A table of the current rows, with a link to the historical ones. Both show how many rows match the search and filters, once they are loaded. */
-function ArchiveTable<Row>({ archive, nothing, ...props }: ArchiveTableProps<Row>) {
-  const { rows, columns, noun, filtering, isLoading = false } = props;
-  const isArchive = useLocation().query.get("show") === archive.word;
-  const current = useMemo(() => rows.filter((row) => !archive.contains(row)), [rows]);
-  const past = useMemo(() => rows.filter((row) => archive.contains(row)), [rows]);
-  const currentColumns = useMemo(() => columns.filter(({ id }) => id !== archive.word), [columns]);
-  const currentCount = useFiltered(current, filtering).length;
-  const pastCount = useFiltered(past, filtering).length;
-  return (
-    <>
-      <nav class="views" aria-label={`Which ${noun}s`}>
-        <View word="current" show={null} count={isLoading ? null : currentCount} isShown={!isArchive} />
-        <View
-          word={archive.word}
-          show={archive.word}
-          count={isLoading || !archive.isLoaded ? null : pastCount}
-          isShown={isArchive}
-        />
-      </nav>
-      {isArchive ? (
-        <FilteredTable {...props} rows={past} which={archive.word} />
-      ) : (
-        (nothing ?? <FilteredTable {...props} rows={current} columns={currentColumns} which="current" />)
-      )}
-    </>
-  );
-}
-
-interface ViewProps {
-  readonly word: string;
-  /** Value of `show` in the URL. */
-  readonly show: string | null;
-  /** Null before it is loaded. */
-  readonly count: number | null;
-  readonly isShown: boolean;
-}
-
-function View({ word, show, count, isShown }: ViewProps) {
-  const { path, query: here } = useLocation();
-  const query = new URLSearchParams(here);
-  if (show === null) query.delete("show");
-  else query.set("show", show);
-  return (
-    <a href={`${path}?${query.toString()}`.replace(/\?$/, "")} aria-current={isShown ? "true" : undefined}>
-      {capitalized(word)} <span class="count">{count === null ? "" : number(count)}</span>
-    </a>
+    <nav class="views" aria-label="Which of them">
+      <a href={pathOf(null)} aria-current={isArchive ? undefined : "true"}>
+        Current
+      </a>
+      <a href={pathOf(word)} aria-current={isArchive ? "true" : undefined}>
+        {capitalized(word)}
+      </a>
+    </nav>
   );
 }
 
 /** A table with a search and filters above it. */
-export function FilteredTable<Row>({ filtering, which, hint, ...props }: FilteredTableProps<Row>) {
-  const { rows, noun, isLoading = false } = props;
+export function FilteredTable<Row>({ filtering, ...props }: FilteredTableProps<Row>) {
+  const { rows, noun } = props;
   const matching = useFiltered(rows, filtering);
-  const sought = which === undefined ? noun : `${which} ${noun}`;
   return (
     <>
-      <FilterBar rows={rows} matching={matching.length} noun={noun} hint={hint} filters={filtering.filters} />
-      {rows.length === 0 && !isLoading ? (
-        <p class="muted">There is no {sought}.</p>
-      ) : matching.length === 0 && !isLoading ? (
-        <EmptyState title={`No ${sought} matches`}>
+      <FilterBar rows={rows} matching={matching.length} noun={noun} filters={filtering.filters} />
+      {matching.length > 0 ? (
+        <Table {...props} rows={matching} />
+      ) : (
+        <EmptyState title={`No ${noun} matches`}>
           <p>Remove a filter, or shorten the search.</p>
         </EmptyState>
-      ) : (
-        <Table {...props} rows={matching} />
       )}
     </>
   );

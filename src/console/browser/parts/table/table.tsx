@@ -1,11 +1,11 @@
 import { counted } from "../../../../views/view.ts";
 import type { ComponentChildren } from "preact";
-import { useMemo, useState } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 
 import { setParameter, useLocation } from "../../router.ts";
 import { Icon } from "../icon.tsx";
 import { capitalized, number } from "../text.ts";
-import { useWidth, WIDTHS } from "../use-width.ts";
+import { createStore, useStore } from "../../store.ts";
 import type { Column } from "./columns.tsx";
 import { readSort, type Sort, sortRows } from "./sort.ts";
 
@@ -21,36 +21,46 @@ export interface TableProps<Row> {
   hrefOf?(row: Row): string;
   /** Default sort: "name", "-changed". Without it the rows keep their order. */
   readonly sort?: string;
-  /** Shows placeholder rows. */
-  readonly isLoading?: boolean;
 }
 
-/** Rows rendered at first; a button shows more, so that a list of 100,000 rows still opens. */
-const ROWS_SHOWN = 1000;
-const LOADING_ROWS = 12;
+/** The smallest page in CSS pixels that shows a column. */
+const WIDTHS = { medium: 1100, wide: 1400 } as const;
+
+/** The largest of these that the page has. Measured before the first rendering, so that nothing moves afterwards. */
+const pageWidth = createStore(measure());
+addEventListener("resize", () => pageWidth.set(measure()));
+
+function measure(): number {
+  // `innerWidth` includes the scroll bar, as media queries do.
+  return Math.max(0, ...Object.values(WIDTHS).filter((width) => innerWidth >= width));
+}
+
+/** Rows rendered, so that a list of 100,000 rows still opens. */
+const ROWS_SHOWN = 2000;
 
 /**
  * A table, sorted by the URL, with the columns that fit; on a phone it scrolls sideways. All shown rows are in the document, so that the
  * browser's search and screen readers reach them; CSS skips the layout of rows outside the viewport.
  */
 export function Table<Row>(props: TableProps<Row>) {
-  const { columns, rows, noun, isLoading = false } = props;
-  const width = useWidth();
-  const [limit, setLimit] = useState(ROWS_SHOWN);
+  const { columns, rows, noun } = props;
+  const width = useStore(pageWidth);
   const { query } = useLocation();
   // The URL may name a column that only the other part of the list has.
   const sort = readSort(query.get("sort"), columns) ?? readSort(props.sort, columns);
-  const shown = useMemo(() => columns.filter(({ from = "phone" }) => WIDTHS[width] >= WIDTHS[from]), [columns, width]);
+  const shown = useMemo(
+    () => columns.filter(({ from }) => from === undefined || width >= WIDTHS[from]),
+    [columns, width],
+  );
   const sorted = useMemo(() => sortRows(rows, sort), [rows, sort?.column, sort?.direction]);
   const caption = props.caption ?? capitalized(`${noun}s`);
   return (
     <>
-      <div class="table-scroll" {...(width === "phone" ? { tabIndex: 0, role: "group", "aria-label": caption } : {})}>
+      <div class="table-scroll">
         <table
           role="table"
           class="table"
           style={{ "--columns": shown.map(({ track }) => track).join(" ") }}
-          aria-busy={isLoading}
           aria-rowcount={rows.length + 1}
         >
           <caption class="visually-hidden">{caption}</caption>
@@ -62,22 +72,17 @@ export function Table<Row>(props: TableProps<Row>) {
             </tr>
           </thead>
           <tbody role="rowgroup">
-            {isLoading
-              ? Array.from({ length: LOADING_ROWS }, (_, index) => <LoadingRow key={index} columns={shown} />)
-              : sorted
-                  .slice(0, limit)
-                  .map((row) => <BodyRow key={props.keyOf(row)} row={row} columns={shown} hrefOf={props.hrefOf} />)}
+            {sorted.slice(0, ROWS_SHOWN).map((row) => (
+              <BodyRow key={props.keyOf(row)} row={row} columns={shown} hrefOf={props.hrefOf} />
+            ))}
           </tbody>
         </table>
       </div>
-      {sorted.length > limit ? (
+      {rows.length <= ROWS_SHOWN ? null : (
         <p class="table-more">
-          {number(limit)} of {counted(sorted.length, noun)}.{" "}
-          <button type="button" class="button" onClick={() => setLimit(limit + ROWS_SHOWN)}>
-            Show {number(Math.min(ROWS_SHOWN, sorted.length - limit))} more
-          </button>
+          The first {number(ROWS_SHOWN)} of {counted(rows.length, noun)}. The search finds the others.
         </p>
-      ) : null}
+      )}
     </>
   );
 }
@@ -117,18 +122,6 @@ function BodyRow<Row>({ row, columns, hrefOf }: RowProps<Row>) {
   );
 }
 
-function LoadingRow<Row>({ columns }: Pick<RowProps<Row>, "columns">) {
-  return (
-    <tr role="row">
-      {columns.map(({ id }, index) => (
-        <td key={id} role="cell">
-          <span class="skeleton" style={{ width: index === 0 ? "70%" : "45%" }} />
-        </td>
-      ))}
-    </tr>
-  );
-}
-
 interface HeadingProps<Row> {
   readonly column: Column<Row>;
   readonly sort: Sort<Row> | null;
@@ -138,26 +131,22 @@ interface HeadingProps<Row> {
 /** The heading of a column; a button if the column is sortable. */
 function Heading<Row>({ column: { id, name, sortBy, first }, sort, standard }: HeadingProps<Row>) {
   const direction = sort?.column.id === id ? sort.direction : null;
-  if (sortBy === undefined) {
-    return (
-      <th role="columnheader" scope="col">
-        <span class="table-head">{name}</span>
-      </th>
-    );
-  }
   const isDownNext = direction === null ? first === "down" : direction === "up";
   const next = isDownNext ? `-${id}` : id;
   return (
     <th
       role="columnheader"
       scope="col"
-
       aria-sort={direction === null ? undefined : direction === "up" ? "ascending" : "descending"}
     >
-      <button type="button" class="table-head" onClick={() => setParameter("sort", next === standard ? "" : next)}>
-        {name}
-        {direction === null ? null : <Icon name={direction} />}
-      </button>
+      {sortBy === undefined ? (
+        <span class="table-head">{name}</span>
+      ) : (
+        <button type="button" class="table-head" onClick={() => setParameter("sort", next === standard ? "" : next)}>
+          {name}
+          {direction === null ? null : <Icon name={direction} />}
+        </button>
+      )}
     </th>
   );
 }

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 
 import type { OperatorContext } from "../../../../src/operator/context.ts";
-import { NO_CONTEXTS, readContexts, saveContexts } from "../../../../src/operator/logins/contexts-file.ts";
+import { NO_CONTEXTS, readContexts, saveContexts } from "../../../../src/operator/logins/contexts.ts";
 import { type Files, systemFiles } from "../../../../src/platform/files/files.ts";
 import { testFolder } from "../../../support/folder.ts";
 import { watchedFiles } from "../../../support/robot/watched-files.ts";
@@ -46,7 +46,7 @@ it("contexts of another user → the command that gives them back, which only ro
   expect(await saveContexts(ONE, context)).toBeNull();
   const folder = join(home, ".config/robot-policy");
   expect(await readContexts(context)).toMatchObject({
-    what: `cannot use ${folder}: it belongs to user 1234`,
-    fix: `sudo chown -R 1000 ${folder}`,
+    what: `cannot use ${folder}/contexts.json: other users can access the logins in it`,
+    fix: `sudo chown -R 1000 ${folder}; chmod -R go= ${folder}`,
   });
 });
