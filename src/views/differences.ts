@@ -88,3 +88,18 @@ function othersOf({ outliers, omitted }: FleetPart): string {
   const more = outliers.length - named.length + omitted;
   return `${named.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
 }
+
+/** `40 robots, 12 parts are equal on all.` */
+export function equalText({ members, equal_parts: equal, parts }: FleetDifferences): string {
+  const rest =
+    parts.length === 0 ? "nothing differs" : `${counted(parts.length, "other")} differ${parts.length === 1 ? "s" : ""}`;
+  return `${counted(members, "robot")}: ${counted(equal, "part")} equal on all, ${rest}.`;
+}
+
+/** The robots that did not say what their digests cover; "" for none. */
+export function unknownText({ unknown }: FleetDifferences): string {
+  if (unknown.length === 0) return "";
+  const names = unknown.slice(0, OUTLIERS_SHOWN);
+  const more = unknown.length - names.length;
+  return `${names.join(", ")}${more > 0 ? ` and ${more} more` : ""} did not tell what ${unknown.length === 1 ? "its digest covers" : "their digests cover"}.`;
+}

@@ -8,6 +8,7 @@ import { changeText } from "./differences.ts";
 import {
   type Column,
   digest,
+  exact,
   type Fact,
   inWords,
   labelTexts,
@@ -221,6 +222,7 @@ export const REGISTRATIONS: readonly Column<RegistrationRecord>[] = [
   { name: "digest", show: (record) => digest(record.configuration_digest) },
   { name: "by", show: ({ actor }) => actor.label ?? actor.id, weight: 1.1 },
   { name: "from", show: ({ address }) => address },
+  { name: "id", show: (record) => exact(record.registration_id), from: "terminal" },
 ];
 
 /** What ends with the robot, in sentences. */

@@ -16,6 +16,7 @@ import {
   updateConsequences,
   updateOutcome,
 } from "../../views/fleets.ts";
+import { equalText, FLEET_PARTS, unknownText } from "../../views/differences.ts";
 import { isWanted } from "../../views/view.ts";
 import { flagPlaces } from "../body.ts";
 import { makeChange } from "../change.ts";
@@ -24,7 +25,7 @@ import { type Resource, withFound } from "../find.ts";
 import { CHANGE, choice, type Given, LIST, text, waiting } from "../flags.ts";
 import { keepListed, mapListed } from "../lists/listed.ts";
 import { showList } from "../lists/show-list.ts";
-import { inOrderOf, tableOf } from "../lists/shown.ts";
+import { inOrderOf, showColumns, tableOf } from "../lists/shown.ts";
 import { refuse } from "../refuse.ts";
 import { callIfOffered, listIfOffered, NOTHING_LISTED, type Service } from "../service.ts";
 import type { Now } from "../times.ts";
@@ -65,6 +66,14 @@ export const fleetCommands: readonly OperatorRow[] = [
     examples: ["robot-policy fleets show packing"],
     run: (service, _flags, name) =>
       withFound(service, FLEET, name, (fleet, document) => showOne(service, fleet, document)),
+  }),
+  command({
+    name: "fleets diff",
+    summary: "compare the robots of a fleet: what most have, and which have something else",
+    argument: "FLEET",
+    flags: {},
+    examples: ["robot-policy fleets diff packing"],
+    run: (service, _flags, name) => withFound(service, FLEET, name, (fleet) => compareMembers(service, fleet)),
   }),
   command({
     name: "fleets create",
@@ -122,6 +131,19 @@ const FLEET: Resource<FleetView> = {
   idOf: ({ id }) => id,
   namesOf: ({ name }) => [name],
 };
+
+async function compareMembers(service: Service, { id }: FleetView): Promise<ExitCode> {
+  const { terminal } = service;
+  const result = await service.call(beyondSpec.getFleetDifferences, { parameters: { fleet_id: id } });
+  if (result.kind !== "ok") return service.failed(result);
+  const { value, document } = result.value;
+  return service.answer(document, () => {
+    terminal.print(equalText(value));
+    if (value.parts.length > 0) showColumns(FLEET_PARTS, value.parts, terminal, service.now());
+    const unknown = unknownText(value);
+    if (unknown !== "") terminal.note(unknown);
+  });
+}
 
 /** Every fleet, why it is not ready, and what to do. */
 async function listFleets(service: Service, flags: Given<typeof LISTED>): Promise<ExitCode> {

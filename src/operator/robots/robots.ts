@@ -26,6 +26,7 @@ import { namedColumns, showList } from "../lists/show-list.ts";
 import { inOrderOf, shownText, tableOf } from "../lists/shown.ts";
 import { readTimeFlag, timeAgo } from "../times.ts";
 import { type Answer, NOTHING_LISTED, type Service } from "../service.ts";
+import { differenceCommands } from "./differences.ts";
 import { listRobots, ROBOT } from "./find.ts";
 import { SETUP, setUpRobot } from "./setup.ts";
 import { currentDeployment, SHOW, showRobot } from "./show.ts";
@@ -77,10 +78,11 @@ export const robotCommands: readonly OperatorRow[] = [
     summary: "show a robot, by name or id",
     argument: "ROBOT",
     flags: SHOW,
-    examples: ["robot-policy robots show arm-7 --history", "robot-policy robots show arm-7 --contract"],
+    examples: ["robot-policy robots show arm-7", "robot-policy robots show arm-7 --contract"],
     run: (service, flags, name) =>
       withFound(service, ROBOT, name, (robot, document) => showRobot(service, flags, robot, document)),
   }),
+  ...differenceCommands,
   command({
     name: "robots setup",
     summary: "register a robot that runs no agent; a registered robot keeps what is not given again",

@@ -1,12 +1,11 @@
 import { beyondSpec } from "../../api/api.ts";
 import { robotContractSchema } from "../../api/contract.ts";
 import { CONTRACT_SCHEMA } from "../../api/robot-terms.ts";
-import type { RegistrationRecord } from "../../api/registrations.ts";
 import type { IdentifiedRobotView } from "../../api/robot-views.ts";
 import { EXIT, type ExitCode, type Terminal } from "../../platform/terminal.ts";
 import { computerFacts, computerNeed } from "../../views/computers.ts";
 import { AXES, CAMERAS, contractFacts, numbered } from "../../views/contracts.ts";
-import { isEnrolled, REGISTRATIONS, robotFacts, robotNeeds } from "../../views/robots.ts";
+import { isEnrolled, robotFacts, robotNeeds } from "../../views/robots.ts";
 import { isCurrent } from "../../views/deployments.ts";
 import { type Given, onOff } from "../flags.ts";
 import { showFacts } from "../lists/show-list.ts";
@@ -16,13 +15,12 @@ import type { Now } from "../times.ts";
 import { warnOfRegion, warnOfType } from "./registration.ts";
 
 export const SHOW = {
-  history: onOff("show its registrations, what changed, and who sent them"),
   contract: onOff("show the cameras and axes that it registered"),
 };
 
 /**
- * Shows one robot, with its registration, and what it runs. `--json` prints the service's answer with the registration, the deployment,
- * the computer and, with `--history`, the history added; each is null where the service does not have it.
+ * Shows one robot, with its registration, and what it runs. `--json` prints the service's answer with the registration, the deployment
+ * and the computer added; each is null where the service does not have it.
  */
 export async function showRobot(
   service: Service,
@@ -34,19 +32,16 @@ export async function showRobot(
   const input = { parameters: { robot: robot.id } };
   const registration = await callIfOffered(service, beyondSpec.getRegistration, input);
   if (typeof registration === "number") return registration;
-  const history = flags.history === true ? await callIfOffered(service, beyondSpec.getRobotHistory, input) : null;
-  if (typeof history === "number") return history;
   const deployment = await currentDeployment(service, robot);
   const computer = isEnrolled(robot) ? await service.call(beyondSpec.getInstallation, input) : null;
   const installation = computer?.kind === "ok" ? computer.value : null;
   if (service.flags.json === true) {
-    const more = flags.history === true ? { history: history?.document ?? null } : {};
     const parts = {
       registration: registration?.document ?? null,
       deployment: deployment?.document ?? null,
       installation: installation?.document ?? null,
     };
-    terminal.json(Object.assign({}, document, parts, more));
+    terminal.json(Object.assign({}, document, parts));
     return EXIT.ok;
   }
   const now = service.now();
@@ -70,9 +65,7 @@ export async function showRobot(
     if (contract === null) terminal.note("It registered by its type alone, without a contract.");
     else showContract(contract, terminal, now);
   }
-  if (history !== null) showHistory(history.value.items, terminal, now);
   if (registration === null && flags.contract === true) terminal.note("This service does not show contracts.");
-  if (history === null && flags.history === true) terminal.note("This service does not keep the history of robots.");
   return EXIT.ok;
 }
 
@@ -90,11 +83,6 @@ export async function currentDeployment(service: Service, { id }: Pick<Identifie
   // A service that does not know the query answers with all deployments.
   const current = listed.value.records.find(({ value }) => isCurrent(value) && value.robot_id === id);
   return current ?? { value: null, document: null };
-}
-
-function showHistory(items: readonly RegistrationRecord[], terminal: Terminal, now: Now): void {
-  terminal.heading("registrations", ", newest first");
-  showColumns(REGISTRATIONS, items, terminal, now);
 }
 
 /** Shows a contract as tables, or as JSON where it has another schema than this project's. */
