@@ -106,9 +106,13 @@ async function twinFindings({ machine, collector }: OneShot, signal: AbortSignal
 
 /** Warnings of files that the manifest shares and the agent would not send. */
 async function sharedFindings({ machine, collector }: OneShot): Promise<readonly LocatedFinding[]> {
-  const shared = (collector.snapshot?.files ?? []).filter(({ share }) => share === true);
-  const read = await Promise.all(shared.map((file) => readShared(machine.files, file)));
-  return read.flatMap((file) => (file.kind === "unsuitable" ? [file.finding] : []));
+  const found: LocatedFinding[] = [];
+  for (const file of collector.snapshot?.files ?? []) {
+    if (file.share !== true) continue;
+    const read = await readShared(machine.files, file);
+    if (read.kind === "unsuitable") found.push(read.finding);
+  }
+  return found;
 }
 
 /** What is wrong with name, certificates and key. A key may be installed later, and the names of other computers are unknown here: warnings. */

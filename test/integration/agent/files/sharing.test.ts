@@ -35,6 +35,8 @@ async function startKeeper() {
     contents,
     /** Answers a request in place of the service: a status, or `hang`. */
     refuse: (_request: Request): number | "hang" | null => null,
+    /** It asks for contents that are not shared, too. */
+    isCurious: false,
     /** Called before the answer to parts. */
     onParts: () => {},
     forgetParts: () => void (hasParts = false),
@@ -70,7 +72,7 @@ async function startKeeper() {
       const { parts } = registrationPartsSchema.parse(JSON.parse(body));
       keeper.onParts();
       hasParts = true;
-      const shared = parts.filter((part) => part.shared && !contents.has(part.sha256));
+      const shared = parts.filter((part) => (part.shared || keeper.isCurious) && !contents.has(part.sha256));
       return { missing: shared.map(({ sha256 }) => sha256) };
     }
     contents.set(path.split("/").at(-1) ?? "", sharedContentSchema.parse(JSON.parse(body)).text);
@@ -144,9 +146,10 @@ test("the limit of shared contents is that of the service", () => {
 });
 
 describe.concurrent("parts of a registration", () => {
-  test("--setup → parts in the digest's order, and only the shared contents; once more → only the parts", async () => {
+  test("--setup → parts in the digest's order, and only the shared contents, whatever the service asks for; once more → only the parts", async () => {
     await using scene = await sharingRobot();
     const { keeper, robot } = scene;
+    keeper.isCurious = true;
     expect((await robot.run(["--setup"])).code).toBe(0);
     expect(keeper.whats()).toEqual([POST, PARTS, short(LEFT_HASH), short(A_HASH), short(B_HASH)]);
     const [setup, told] = keeper.requests;
