@@ -53,7 +53,8 @@ export async function readShared(
   if (bytes === "too-large")
     return unsuitable("shared_unsuitable", "", 0, `larger than ${SHARED_LIMIT_BYTES} bytes, the limit of shared files`);
   const text = Buffer.from(bytes).toString("utf8");
-  if (!isUtf8(bytes)) return unsuitable("shared_unsuitable", text, text.indexOf("\uFFFD"), "not UTF-8 here");
+  const binary = isUtf8(bytes) ? text.indexOf("\0") : text.indexOf("\uFFFD");
+  if (binary >= 0) return unsuitable("shared_unsuitable", text, binary, "not text in UTF-8 here");
   const secret = findSecret(text);
   if (secret !== undefined)
     return unsuitable("shared_secret", text, secret.offset, `${secret.what} looks like a secret`);

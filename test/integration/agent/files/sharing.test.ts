@@ -1,6 +1,6 @@
 /** What the agent tells the service beside a registration: the parts of the digest, and the files that the manifest shares. */
 import { createHash } from "node:crypto";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { createServer, type IncomingMessage } from "node:http";
 import { once } from "node:events";
@@ -10,9 +10,11 @@ import { describe, expect, test } from "vitest";
 
 import { SHARED_LIMIT_BYTES } from "../../../../src/agent/registration/parts.ts";
 import { registrationPartsSchema, SHARED_CONTENT_BYTES, sharedContentSchema } from "../../../../src/api/differences.ts";
+import { registrationViewSchema } from "../../../../src/api/registrations.ts";
 import { robotSetupSchema } from "../../../../src/api/robots.ts";
 import { eventually } from "../../../support/eventually.ts";
 import { createRobot, type Robot, writeAtOnce } from "../../../support/robot/robot.ts";
+import { createScene } from "../../../support/service/scene.ts";
 
 const KEY = "sk_live_0123456789abcdefXYZ";
 const LEFT = "shoulder_pan: {homing_offset: 1024}\n";
@@ -281,7 +283,8 @@ describe.concurrent("parts of a registration", () => {
 const REFUSED: readonly (readonly [string, string | Uint8Array, string, string])[] = [
   ["a password", "mqtt:\n  host: a\n  password: hunter2\n", "3:3", "shared_secret: the value of password looks like"],
   ["a key of the service", `a: 1\n# ${KEY}\n`, "2:3", "shared_secret: a key looks like"],
-  ["bytes that are not UTF-8", Buffer.from("a: 1\nb: \xE9\n", "latin1"), "2:4", "shared_unsuitable: not UTF-8 here"],
+  ["bytes that are not UTF-8", Buffer.from("a: 1\nb: \xE9\n", "latin1"), "2:4", "shared_unsuitable: not text in UTF-8"],
+  ["a NUL character", "a: 1\nb: \0\n", "2:4", "shared_unsuitable: not text in UTF-8"],
   ["a byte too much", "a".repeat(SHARED_LIMIT_BYTES + 1), "1:1", "shared_unsuitable: larger than 262144 bytes"],
 ];
 
@@ -320,6 +323,29 @@ describe.concurrent.each(REFUSED)("a shared file with %s", (_what, content, plac
     await writeAtOnce(robot.path("left.conf"), LEFT);
     await daemon.until((status) => status.findings.length === 0 && keeper.contents.size === 3);
   });
+});
+
+test("with the service itself → it has the parts, and of the contents only the shared one", async () => {
+  await using scene = await createScene({ files: { "left.conf": LEFT, "right.conf": RIGHT } });
+  const { robot, service, proxy } = scene;
+  const [left = "", right = ""] = robot.paths;
+  const entries = `[{path: ${left}, share: true}, ${right}]`;
+  await writeAtOnce(
+    robot.manifestPath,
+    `robot_type_id: yam.bimanual-joint-position.v1\nconfiguration_files: ${entries}\n`,
+  );
+  expect((await robot.run(["--setup"])).code).toBe(0);
+  const told = service.requests.map(({ method, path, status }) => `${method} ${path} ${status}`);
+  expect(told).toEqual([`${POST} 200`, `${PARTS} 200`, `PUT /v1/robots/arm-7/contents/${LEFT_HASH} 200`]);
+  const { parts_recorded: isRecorded } = registrationViewSchema.parse(
+    await (await service.send("GET", "/v1/robots/arm-7/registration")).json(),
+  );
+  expect(isRecorded).toBe(true);
+  const kept = readdirSync(service.dataDirectory).map((name) =>
+    readFileSync(join(service.dataDirectory, name), "latin1"),
+  );
+  expect(kept.join("")).toContain(LEFT.trim());
+  expect([...kept, service.log(), ...proxy.partRequests.map(({ body }) => body)].join("")).not.toContain(RIGHT.trim());
 });
 
 test("check and digest --explain → which entries are shared", async () => {
