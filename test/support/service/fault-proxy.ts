@@ -61,6 +61,11 @@ export interface FaultProxy extends AsyncDisposable {
   listen(): Promise<void>;
 }
 
+/** Of a path: what an agent sends in the background beside a registration. */
+export function isAboutParts(path: string): boolean {
+  return /\/(?:registration\/parts|contents\/[^/]+)$/.test(path);
+}
+
 export async function startFaultProxy(target: string): Promise<FaultProxy> {
   const requests: ProxiedRequest[] = [];
   const partRequests: ProxiedRequest[] = [];
@@ -79,7 +84,7 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
   async function handle(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = await readAll(incoming);
     const { method = "", url = "", headers } = incoming;
-    const isOfParts = /\/(?:registration\/parts|contents\/[^/]+)$/.test(url);
+    const isOfParts = isAboutParts(url);
     (isOfParts ? partRequests : requests).push({
       method,
       path: url,
