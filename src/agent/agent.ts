@@ -123,7 +123,7 @@ export function createAgent(options: AgentOptions) {
     return latestConnection;
   }
 
-  const reconciler = createReconciler({ ...options, look, collector, connection });
+  const reconciler = createReconciler({ ...options, look, collector, connection, onFindings: alarm.ring });
   const reporter = createReporter({ log, notify: machine.notify, registeredAt: known?.registered_at ?? null });
   const watch = createWatch({
     files,
@@ -337,6 +337,8 @@ export function createAgent(options: AgentOptions) {
     /** Stops promptly, even during a request: the next start repeats it, which is safe because setup is an upsert. */
     stop: () => stopping.abort(),
     status,
+    /** Resolves when no parts of a registration are on their way to the service. */
+    partsSent: reconciler.partsSent,
     /** Reads everything again. */
     trigger() {
       requests.askReread();

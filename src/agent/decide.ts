@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 
 import type { RobotSetup } from "../api/robots.ts";
+import type { Snapshot } from "../look/snapshot.ts";
 import type { Outcome } from "./outcome.ts";
 import type { Registration } from "./registration/registration.ts";
 import { isOtherMachine } from "./registration/state-file.ts";
@@ -23,6 +24,8 @@ export interface Situation {
   readonly held: HeldBack | null;
   /** True when the name is the one that an operator approved. */
   readonly isNameApproved: boolean;
+  /** The manifest shares other files than at the registration. The service is told beside a registration, which is repeated for that. */
+  readonly sharesOthers: boolean;
   /** When the hold on registrations ends, monotonic; null without one. */
   readonly holdUntilMs: number | null;
   /** Requested by a person: register even when nothing changed, and do not wait. */
@@ -66,7 +69,7 @@ export function decide(situation: Situation): Decision {
   if (situation.held !== null) return refuse(situation.held);
 
   const isRegistered = registration !== null && isRegisteredAs(registration, body, situation.serviceUrl);
-  if (isRegistered && !situation.forced) return { kind: "nothing" };
+  if (isRegistered && !situation.sharesOthers && !situation.forced) return { kind: "nothing" };
   // A person who asks does not know that another one calibrates.
   if (situation.holdUntilMs !== null) return { kind: "wait", untilMs: situation.holdUntilMs, reason: "hold" };
   if (situation.forced) return { kind: "register", body };
@@ -78,6 +81,14 @@ export function decide(situation: Situation): Decision {
     return { kind: "wait", untilMs: situation.rateCappedUntilMs, reason: "rate-cap" };
   }
   return { kind: "register", body };
+}
+
+/** See `Situation.sharesOthers`. */
+export function sharesOthers(registration: Registration | null, snapshot: Pick<Snapshot, "files"> | null): boolean {
+  const pathsOf = ({ files }: Pick<Snapshot, "files">) =>
+    files.filter(({ share }) => share === true).map(({ path }) => path);
+  if (registration === null || snapshot === null) return false;
+  return !isDeepStrictEqual(pathsOf(registration), pathsOf(snapshot));
 }
 
 function refuse(reason: Refusal): Decision {

@@ -88,8 +88,8 @@ export function describeAgent(facts: AgentFacts): StatusDocument {
 
 /** The files as documents for people show them, without their stats. */
 export function describeFiles(files: Snapshot["files"]): RegistrationStatus["files"] {
-  return files.map(({ label, path, sha256, bytes, line }) => {
-    return { label, path, sha256, bytes, ...(line === undefined ? {} : { line }) };
+  return files.map(({ label, path, sha256, bytes, line, share }) => {
+    return { label, path, sha256, bytes, ...(line === undefined ? {} : { line }), ...(share === true && { share }) };
   });
 }
 

@@ -21,7 +21,7 @@ import { parseJson } from "../platform/text/parse-json.ts";
 import type { Collection } from "./collector.ts";
 import type { CommandContext } from "./commands/context.ts";
 import type { Folders } from "./configuration/folders.ts";
-import { decide } from "./decide.ts";
+import { decide, sharesOthers } from "./decide.ts";
 import { readHoldNow } from "./hold.ts";
 import { changesOf, describeOneShot, type OneShot, openOneShot, statusFromDisk } from "./one-shot.ts";
 import { type Connection, connect } from "./registration/connect.ts";
@@ -170,6 +170,7 @@ export async function see(
     // Whether an API key counts meanwhile, the agent knows.
     held: identity.credential === null && isEnrolling ? "waiting-for-approval" : null,
     isNameApproved: collector.isNameApproved,
+    sharesOthers: sharesOthers(registration, collector.snapshot),
     holdUntilMs: reading.kind === "held" ? reading.hold.untilMs : null,
     forced: false,
     rateCappedUntilMs: Number.NEGATIVE_INFINITY,

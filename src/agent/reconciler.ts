@@ -7,12 +7,13 @@ import type { Machine } from "../platform/machine.ts";
 import { createBackoff } from "../platform/retry.ts";
 import { type Changes, changesSince } from "./changes.ts";
 import type { Collection, Collector, Names } from "./collector.ts";
-import { decide, type HeldBack } from "./decide.ts";
+import { decide, type HeldBack, sharesOthers } from "./decide.ts";
 import { type HoldReading, holdRequest, readHold } from "./hold.ts";
 import { disputeFindings, type LocatedFinding, rejectionFindings } from "./findings.ts";
 import { judge, type Outcome } from "./outcome.ts";
 import { askWhetherHeld, createConfirmations } from "./registration/confirmation.ts";
 import type { Connection } from "./registration/connect.ts";
+import { createPartsSender } from "./registration/parts.ts";
 import { createRateCap } from "./registration/rate-cap.ts";
 import { keepRegistration, type Registration } from "./registration/registration.ts";
 import type { AgentState } from "./status.ts";
@@ -58,6 +59,8 @@ export interface ReconcilerOptions {
   readonly registration: Registration | null;
   /** The connection of the configuration in force. */
   connection(): Connection;
+  /** Called when there are findings beside those of a run. */
+  onFindings(): void;
   readonly log: Log;
 }
 
@@ -83,6 +86,7 @@ export function createReconciler(options: ReconcilerOptions) {
   const backoff = createBackoff({ ...REGISTRATION_BACKOFF, random: machine.random });
   const rateCap = createRateCap();
   const confirmations = createConfirmations(machine);
+  const parts = createPartsSender({ files, log, onFindings: options.onFindings });
   const kept = keepRegistration(files, options.stateDirectory, options.registration);
   /** Requests sent, and registrations accepted. */
   const counts = { attempts: 0, registrations: 0 };
@@ -135,7 +139,7 @@ export function createReconciler(options: ReconcilerOptions) {
     // The same service made a new robot of this name: it had lost the old one.
     if (before?.service_url === serviceUrl && before.robot.id !== attempt.robot.id)
       log.warn("registration-lost", { detail: `the service had no robot ${body.name} any more` });
-    await kept.accept({
+    const registration: Registration = {
       service_url: serviceUrl,
       machine: machineId,
       request: body,
@@ -143,7 +147,9 @@ export function createReconciler(options: ReconcilerOptions) {
       files: hashed,
       robot: attempt.robot,
       registered_at: isoNow(clock),
-    });
+    };
+    await kept.accept(registration);
+    parts.registered(registration, client, signal);
     counts.registrations += 1;
     return inForce("registered");
   }
@@ -161,9 +167,12 @@ export function createReconciler(options: ReconcilerOptions) {
 
   /** Asks the service. When it does not confirm the registration, marks it in doubt, so that it is sent again. */
   async function confirm(registered: Registration, signal: AbortSignal): Promise<RunResult | "doubtful"> {
-    const verdict = await askWhetherHeld(options.connection().client, registered, signal);
+    const { client } = options.connection();
+    const verdict = await askWhetherHeld(client, registered, signal);
     signal.throwIfAborted();
     confirmations.take(verdict);
+    if (verdict.kind === "held" && verdict.lacksParts === true && hold.kind !== "held")
+      parts.lacking(registered, client, signal);
     if (verdict.kind === "held" || verdict.kind === "unanswered") return inForce("unchanged");
     kept.setDoubt(true);
     // A registration that was replaced is a finding.
@@ -225,6 +234,7 @@ export function createReconciler(options: ReconcilerOptions) {
       route,
       held: identity.held,
       isNameApproved: collector.isNameApproved,
+      sharesOthers: sharesOthers(registration, collector.snapshot),
       holdUntilMs: hold.kind === "held" ? hold.hold.untilMs : null,
       forced,
       rateCappedUntilMs:
@@ -272,6 +282,8 @@ export function createReconciler(options: ReconcilerOptions) {
     },
     /** The last agent did not end in order: the service is asked soon. */
     confirmSoon: confirmations.hurry,
+    /** Resolves when the service was told, or would not be, what the last registration covers. */
+    partsSent: parts.done,
     /** Forgets the registration if its file was moved away; false when the file is there. Do not call it during a run. */
     forgetMoved: kept.forgetMoved,
     /** The files that a run reads. */
@@ -303,7 +315,8 @@ export function createReconciler(options: ReconcilerOptions) {
       const validation = isRefusalInForce ? (failure?.validation ?? []) : [];
       const rejections = rejectionFindings(validation, configuration, manifest);
       const disputes = disputeFindings(confirmations.current, configuration);
-      return [...collector.findings, ...rejections, ...disputes, ...(hold.kind === "ignored" ? [hold.finding] : [])];
+      const others = hold.kind === "ignored" ? [hold.finding] : [];
+      return [...collector.findings, ...rejections, ...disputes, ...parts.findings, ...others];
     },
     /** What differs from the registration, and what the last one since the start changed. */
     get changes() {

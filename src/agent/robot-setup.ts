@@ -93,9 +93,10 @@ export interface ListedFiles {
 export function listedFiles({ robot }: AgentConfiguration, manifest: RobotManifest | null): ListedFiles {
   const { home } = robot;
   const files: ConfigurationFile[] = [];
-  for (const [entry, { label, path, loc, hardware }] of manifest?.configuration_files.entries() ?? []) {
-    if (!path.startsWith("~/")) files.push({ label, path, entry, ...(hardware === undefined ? {} : { hardware }) });
-    else if (home !== null) files.push({ label, path: join(home, path.slice(2)), entry });
+  for (const [entry, { loc, ...file }] of manifest?.configuration_files.entries() ?? []) {
+    const { path } = file;
+    if (!path.startsWith("~/")) files.push({ ...file, entry });
+    else if (home !== null) files.push({ ...file, path: join(home, path.slice(2)), entry });
     else {
       const message = `${path}: set robot.home in the agent's configuration; ~/ refers to it`;
       return { files: [], finding: { id: "home_missing", loc, message } };

@@ -80,6 +80,8 @@ export interface RegistrationStatus {
     readonly bytes: number;
     /** Of a device, what was hashed. */
     readonly line?: string;
+    /** The manifest shares the content with the service. */
+    readonly share?: true;
   }[];
 }
 

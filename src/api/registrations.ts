@@ -85,6 +85,10 @@ export const registrationViewSchema = z
       .record(z.string(), z.unknown())
       .nullable()
       .describe("The contract as it was sent; null if there was none."),
+    parts_recorded: z
+      .boolean()
+      .optional()
+      .describe("Whether the robot has said what its digest covers; a robot that has not says it again."),
   })
   .meta({ id: "RegistrationView" });
 export type RegistrationView = z.output<typeof registrationViewSchema>;

@@ -9,6 +9,7 @@
  */
 import * as z from "zod";
 
+import type { RegistrationParts } from "../api/differences.ts";
 import { eachOf, ROBOT_TEXT_NAMES } from "../api/robot-texts.ts";
 import { type RobotView, robotViewSchema } from "../api/robot-views.ts";
 import type { RobotSetup } from "../api/robots.ts";
@@ -69,6 +70,18 @@ export function createClient(options: ClientOptions) {
       const request = { method: "GET", url, body: null, answerLimitBytes: 2 * RECORD_LIMIT_BYTES } as const;
       return call(request, heldRegistrationSchema, signal);
     },
+    /** Says what the digest of the last registration covers. Beyond the service document, as `getRegistration`. @param robot as there. */
+    putRegistrationParts(robot: string, parts: RegistrationParts, signal: AbortSignal) {
+      const url = operationUrl(options.baseUrl, "/v1/robots/{robot}/registration/parts", { robot });
+      const body = JSON.stringify(parts);
+      return call({ method: "PUT", url, body, answerLimitBytes: RECORD_LIMIT_BYTES }, missingSchema, signal);
+    },
+    /** Sends a file that the robot shares. Beyond the service document, as `getRegistration`. @param robot as there. */
+    putSharedContent(robot: string, sha256: string, text: string, signal: AbortSignal) {
+      const url = operationUrl(options.baseUrl, "/v1/robots/{robot}/contents/{sha256}", { robot, sha256 });
+      const body = JSON.stringify({ text });
+      return call({ method: "PUT", url, body, answerLimitBytes: RECORD_LIMIT_BYTES }, z.object({}), signal);
+    },
   };
 }
 
@@ -108,6 +121,11 @@ const heldRegistrationSchema = z.object({
   registered_at: z.iso.datetime({ offset: true }),
   /** Since when more than one computer registers this name in turn. */
   contested_since: z.iso.datetime({ offset: true }).nullable(),
+  /** Whether the service knows what the digest covers. Missing where it cannot. */
+  parts_recorded: z.boolean().optional(),
 });
+
+/** Answer to the parts of a digest: hashes of contents, which the agent looks up among those that it shares. */
+const missingSchema = z.object({ missing: z.array(z.string()) });
 
 export type HeldRegistration = z.output<typeof heldRegistrationSchema>;

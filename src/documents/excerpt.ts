@@ -21,7 +21,9 @@ const LOOK_LIMIT_BYTES = 1_048_576;
  * The source line is left out where there is none, and where it may hold a secret. Terminal control characters are escaped.
  */
 export function renderFindings(findings: readonly Finding[], options: ExcerptOptions): readonly string[] {
-  const secretLines = new Set(findings.filter(({ id }) => id.startsWith("secret_")).map(({ line }) => line));
+  const secretLines = new Set(
+    findings.filter(({ id }) => /^(?:secret_|shared_secret$)/.test(id)).map(({ line }) => line),
+  );
   const lines = options.bytes === null ? [] : sourceLines(options.bytes);
   return findings.flatMap((finding) =>
     render(finding, secretLines.has(finding.line) ? "" : lines[finding.line - 1], options),

@@ -31,6 +31,52 @@ export function secretOffset(text: string): number | undefined {
   return found.length === 0 ? undefined : Math.min(...found);
 }
 
+/** Where something that looks like a secret stands in a text, and what it is. */
+export interface FoundSecret {
+  readonly offset: number;
+  /** `a key`, `the value of wifi_password`. */
+  readonly what: string;
+}
+
+/**
+ * The first thing in a file of any format that looks like a secret: a key, an address with a password, or a value whose key names a secret,
+ * as JSON, YAML and ini files have it. Doubtful ones count, because the file may leave this computer. Undefined for none.
+ */
+export function findSecret(text: string): FoundSecret | undefined {
+  const named = text
+    .matchAll(names())
+    .find(({ 0: name, index }) => isSecretKey(name) && hasValue(text, index, index + name.length));
+  const found = [
+    { offset: secretOffset(text) ?? -1, what: "a key" },
+    { offset: text.search(QUOTED_ADDRESS_WITH_CREDENTIALS), what: "an address with a user or password" },
+    { offset: named?.index ?? -1, what: `the value of ${maskSecrets(named?.[0] ?? "")}` },
+  ];
+  return found.filter(({ offset }) => offset >= 0).toSorted((one, other) => one.offset - other.offset)[0];
+}
+
+/** Ends where a text in quotes or a list does: minified JSON has no white space. */
+const QUOTED_ADDRESS_WITH_CREDENTIALS = /:\/\/[^/@\s"',;]+@/;
+/** What may stand behind a key in place of a value, up to the end of the value. */
+const NO_VALUE = /["']?\s{0,10}[:=][ \t]*(?:null|~|true|false|""|'')?[ \t]*(?:[,;}\]#\r\n]|$)/iy;
+/** The line behind one that ends with a key, blank lines and comments aside: its indentation, and its first character. */
+const NEXT_LINE = /[^\n]*\n(?:[ \t]*(?:#[^\n]*)?\r?\n)*([ \t]*)([^\s#])/y;
+const EMPTY = /["']?\s{0,10}[:=][ \t]*(?:#[^\n]*)?\r?(?:\n|$)/y;
+
+/** Whether there is a value behind a name, in its line or in the lines below. */
+function hasValue(text: string, start: number, end: number): boolean {
+  if (!startsAt(NO_VALUE, text, end)) return true;
+  if (!startsAt(EMPTY, text, end)) return false;
+  NEXT_LINE.lastIndex = end;
+  const [, indentation = "", first = ""] = NEXT_LINE.exec(text) ?? [];
+  const column = start - text.lastIndexOf("\n", start) - 1;
+  return indentation.length > column || (indentation.length === column && /["'-]/.test(first));
+}
+
+function startsAt(pattern: RegExp, text: string, offset: number): boolean {
+  pattern.lastIndex = offset;
+  return pattern.test(text);
+}
+
 /** True for a placeholder of a template: SPEC section 6.2. */
 export function isPlaceholder(value: string): boolean {
   return PLACEHOLDER.test(value.trim());

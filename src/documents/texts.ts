@@ -1,5 +1,6 @@
 /** Texts of files as messages show them, and their lengths. */
 import { maskSecrets } from "../api/wire/service-key.ts";
+import type { Position } from "./findings.ts";
 
 /** The longest text from a file in a message, in UTF-16 units. */
 const SHOWN_LIMIT = 80;
@@ -28,6 +29,14 @@ export function escapeInvisible(text: string): string {
     const hex = (character.codePointAt(0) ?? 0).toString(16);
     return hex.length > 4 ? `\\u{${hex}}` : `\\u${hex.padStart(4, "0")}`;
   });
+}
+
+/** Line and column of a UTF-16 offset, from 1, in code points; a byte order mark has no width. */
+export function positionIn(text: string, offset: number): Position {
+  const lines = text.slice(0, offset).split("\n");
+  const before = lines.at(-1) ?? "";
+  const mark = lines.length === 1 && before.startsWith("\uFEFF") ? 1 : 0;
+  return { line: lines.length, column: codePoints(before) - mark + 1 };
 }
 
 /** Number of code points of `text` between two UTF-16 offsets; an unpaired surrogate counts as one. */

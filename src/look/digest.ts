@@ -10,6 +10,8 @@ export interface HashedFile {
   readonly bytes: number;
   /** Of a device, what was hashed: the line that says what it is. */
   readonly line?: string;
+  /** The manifest shares the content with the service. */
+  readonly share?: boolean;
 }
 
 /**
@@ -80,7 +82,8 @@ function describeText(files: readonly HashedFile[]): readonly string[] {
   ];
 }
 
-function describeFile({ label, path, bytes, line }: HashedFile): string {
+function describeFile({ label, path, bytes, line, share }: HashedFile): string {
   const size = line === undefined ? (bytes === 1 ? "1 byte" : `${bytes} bytes`) : "what the device is";
-  return label === path ? `${path} (${size})` : `${path} (${label}, ${size})`;
+  const facts = [...(label === path ? [] : [label]), size, ...(share === true ? ["shared"] : [])];
+  return `${path} (${facts.join(", ")})`;
 }

@@ -48,9 +48,10 @@ export async function expandPatterns(files: Files, list: readonly ConfigurationF
   return { files: expanded, findings };
 }
 
-function matched({ label, path: pattern, entry }: ConfigurationFile, path: string): ConfigurationFile {
+function matched(file: ConfigurationFile, path: string): ConfigurationFile {
+  const { label, path: pattern } = file;
   const name = path.slice(path.lastIndexOf("/") + 1);
-  return { label: label === pattern ? path : `${label} (${name})`, path, entry, pattern };
+  return { ...file, label: label === pattern ? path : `${label} (${name})`, path, pattern };
 }
 
 /** @returns null for more than `limit` names, folders among them. */

@@ -23,6 +23,8 @@ export interface ConfigurationFile {
   readonly hardware?: ListedHardware | undefined;
   /** The pattern that stands for it and others. */
   readonly pattern?: string;
+  /** The service may have its content. */
+  readonly share?: true | undefined;
 }
 
 export interface FileFingerprint extends HashedFile {
@@ -79,12 +81,12 @@ export async function takeSnapshot(
 }
 
 function fingerprint(
-  { label, path, pattern }: ConfigurationFile,
+  { label, path, pattern, share }: ConfigurationFile,
   { sha256, bytes, stat, isHalf, line }: ReadFile,
 ): FileFingerprint {
   if (sha256 === null) throw new Error(`${path} was not hashed`);
   const origin = { ...(line !== null && { line }), ...(pattern !== undefined && { pattern }) };
-  return { label, path, sha256, bytes, stat, suspect: isHalf, ...origin };
+  return { label, path, sha256, bytes, stat, suspect: isHalf, ...origin, ...(share === true && { share }) };
 }
 
 async function describeDevice(disk: Files, path: string, found: Found): Promise<PathFinding | null> {

@@ -30,6 +30,8 @@ export interface ConfigurationFileEntry {
   readonly loc: string;
   /** What a device or interface is counts, in place of the content of a file. */
   readonly hardware?: ListedHardware;
+  /** The content may be sent to the service, and not only its hash. */
+  readonly share?: true;
 }
 
 export const FILE_COUNT = { minimum: 0, maximum: 64 };
@@ -71,6 +73,12 @@ const entry = z
       .enum(["serial", "port"])
       .describe("port: a device is known by the port that it hangs on, for those that share a serial number.")
       .optional(),
+    share: z
+      .boolean()
+      .describe(
+        "true: the service gets the content of the file, so that people see there what changed in it. UTF-8 of at most 256 KiB, without a secret.",
+      )
+      .optional(),
   })
   .superRefine(refuseKinds, OF_MAPPING);
 
@@ -85,7 +93,7 @@ export const configurationFiles = list(
 function entryOf(written: string | z.output<typeof entry>, index: number): ConfigurationFileEntry {
   const loc = `/${KEY}/${index}`;
   if (typeof written === "string") return { label: written, path: written, loc };
-  const { path, device, interface: name, by = "serial" } = written;
+  const { path, device, interface: name, by = "serial", share } = written;
   const kind = KINDS.find((each) => written[each] !== undefined) ?? "path";
   const label = written.label ?? written[kind] ?? "";
   const place = { label, loc: `${loc}/${kind}` };
@@ -93,13 +101,13 @@ function entryOf(written: string | z.output<typeof entry>, index: number): Confi
     const collapsed = collapse(device);
     return { ...place, path: collapsed, hardware: { request: { device: collapsed }, by } };
   }
-  if (name === undefined) return { ...place, path: path ?? "" };
+  if (name === undefined) return { ...place, path: path ?? "", ...(share === true && { share }) };
   return { ...place, path: `/sys/class/net/${name}`, hardware: { request: { interface: name }, by } };
 }
 
-/** Refuses an entry that is none of the kinds, or several, and `by` where it means nothing. */
+/** Refuses an entry that is none of the kinds, or several, and `by` and `share` where they mean nothing. */
 function refuseKinds(
-  written: Readonly<Partial<Record<(typeof KINDS)[number] | "by", unknown>>>,
+  written: Readonly<Partial<Record<(typeof KINDS)[number] | "by" | "share", unknown>>>,
   ctx: z.core.$RefinementCtx,
 ): void {
   const [kind, other] = KINDS.filter((each) => written[each] !== undefined);
@@ -110,6 +118,10 @@ function refuseKinds(
   }
   if (kind === "path" && written.by !== undefined) {
     refuse(ctx, { id: "not_allowed", path: ["by"], isKey: true, message: "by belongs to a device or interface" });
+  }
+  if ((kind === "device" || kind === "interface") && written.share !== undefined) {
+    const message = `share belongs to a path; what a ${kind} is, is told to the service anyway`;
+    refuse(ctx, { id: "not_allowed", path: ["share"], isKey: true, message });
   }
 }
 

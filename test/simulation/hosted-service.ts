@@ -107,6 +107,8 @@ export function createHostedService(key: string): HostedService {
       if (request.headers["authorization"] !== `Bearer ${service.key}`) {
         return answerOf(401, json, '{"detail":"Not authenticated"}');
       }
+      // It has no such operations.
+      if (request.method === "PUT") return answerOf(404, json, '{"detail":"Not Found"}');
       if (request.method === "GET") {
         const [, name = ""] = /\/v1\/robots\/([^/]+)\/registration$/.exec(new URL(request.url).pathname) ?? [];
         const registration = service.registration(decodeURIComponent(name));

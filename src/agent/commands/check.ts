@@ -13,6 +13,7 @@ import { readManifestNow } from "../configuration/documents.ts";
 import { documentFindings, locate, type LocatedFinding, type PlainFinding } from "../findings.ts";
 import { findStaleCalibrations } from "../init/detect/younger.ts";
 import { examineDevices } from "../listed-devices.ts";
+import { readShared } from "../registration/parts.ts";
 import { collectSettled, type OneShot, openOneShot } from "../one-shot.ts";
 import { checkCommonName, filesNow, listedFiles } from "../robot-setup.ts";
 import type { Command, CommonOptions } from "./context.ts";
@@ -23,7 +24,7 @@ export interface CheckOptions extends CommonOptions {
   readonly strict?: boolean;
 }
 
-const NOTHING_VALID = { valid: false, findings: [], request: null };
+const NOTHING_VALID = { valid: false, findings: [], request: null, shared: [] };
 
 /** `check`: reports all errors of configuration, manifest and files at once. Uses no network and writes nothing. */
 export const check: Command<CheckOptions> = async (options, context) => {
@@ -49,18 +50,23 @@ export const check: Command<CheckOptions> = async (options, context) => {
     ...(await otherFindings(oneShot, key)),
     ...(await staleFindings(oneShot, context.signal)),
     ...(await twinFindings(oneShot, context.signal)),
+    ...(await sharedFindings(oneShot)),
   ];
   const findings = withDenials(found, denials);
   const isValid = !findings.some(isError) && !(options.strict === true && findings.length > 0);
   const request = wanted.kind === "body" ? wanted.body : null;
+  const shared = (oneShot.collector.manifest?.configuration_files ?? [])
+    .filter(({ share }) => share === true)
+    .map(({ label }) => label);
   if (options.json === true) {
     const { account, probe } = agentUser;
     const isAgent = account !== null && probe !== null;
     const checkedAs = { user_id: isAgent ? account.userId : context.userId, is_agent: isAgent };
-    terminal.json({ valid: isValid, findings, request, checked_as: checkedAs });
+    terminal.json({ valid: isValid, findings, request, shared, checked_as: checkedAs });
   } else {
     await showFindings(findings, context);
     for (const note of notesOn(agentUser, key, context.userId)) terminal.note(note);
+    if (shared.length > 0) terminal.note(`Shared with the service, in full: ${shared.join(", ")}`);
     if (request !== null) noteUnit(oneShot.collector.manifest, terminal);
     if (isValid)
       terminal.print(
@@ -96,6 +102,17 @@ async function twinFindings({ machine, collector }: OneShot, signal: AbortSignal
     const id = kind === "shared-serial" ? "device_twins" : "device_same";
     return locate(collector.documents.manifest, { id, severity: "warning", loc, message });
   });
+}
+
+/** Warnings of files that the manifest shares and the agent would not send. */
+async function sharedFindings({ machine, collector }: OneShot): Promise<readonly LocatedFinding[]> {
+  const found: LocatedFinding[] = [];
+  for (const file of collector.snapshot?.files ?? []) {
+    if (file.share !== true) continue;
+    const read = await readShared(machine.files, file);
+    if (read.kind === "unsuitable") found.push(read.finding);
+  }
+  return found;
 }
 
 /** What is wrong with name, certificates and key. A key may be installed later, and the names of other computers are unknown here: warnings. */

@@ -3,7 +3,7 @@ import { findDenials, withDenials } from "../access/check-access.ts";
 import { describeChanges } from "../changes.ts";
 import { type Folders, resolveFolders } from "../configuration/folders.ts";
 import { type EitherAgent, openAgent } from "../control/either-agent.ts";
-import { decide, type Wanted } from "../decide.ts";
+import { decide, sharesOthers, type Wanted } from "../decide.ts";
 import { describeFiles } from "../describe-agent.ts";
 import { readHoldNow } from "../hold.ts";
 import { changesOf, collectSettled, describeOneShot, statusFromDisk } from "../one-shot.ts";
@@ -156,6 +156,7 @@ async function preview(folders: Folders, options: SetupOptions, context: Command
     route: "",
     held: null,
     isNameApproved: collector.isNameApproved,
+    sharesOthers: sharesOthers(registration, collector.snapshot),
     holdUntilMs: reading.kind === "held" ? reading.hold.untilMs : null,
     forced: options.ifChanged !== true,
     rateCappedUntilMs: Number.NEGATIVE_INFINITY,

@@ -2,6 +2,7 @@
  * The agent for a command: the running one, through its control socket, or where none runs, one in this process that looks and acts the same
  * way until the command is done. So there is one loop, and it is the only writer of the state.
  */
+import { within } from "../../platform/clock.ts";
 import type { Log } from "../../platform/log/log.ts";
 import type { Machine } from "../../platform/machine.ts";
 import type { Problem } from "../../platform/terminal.ts";
@@ -33,6 +34,9 @@ export type OpenedAgent =
   | { readonly kind: "problem"; readonly problem: Problem }
   /** There is no agent, and this configuration has errors. */
   | { readonly kind: "invalid"; readonly configuration: Document<AgentConfiguration> };
+
+/** For what a registration tells the service beside itself. */
+const PARTS_LIMIT_MS = 10_000;
 
 /** For the agent in this process. */
 export type HereOptions = Pick<AgentOptions, "kept" | "onProgress">;
@@ -109,21 +113,25 @@ async function openHere(
   context.signal.addEventListener("abort", stop);
   await agent.prepare();
   let running: Promise<void> | null = null;
+  // The first run answers the first question. The agent ends before only by a bug or an interruption.
+  const ask = async (what: "register" | "confirm" | "enroll") => {
+    const answer = agent[what]();
+    running ??= agent.run();
+    const ended = running.then(() => {
+      context.signal.throwIfAborted();
+      throw new Error("The agent stopped by itself");
+    });
+    await Promise.race([answer, ended]);
+    // Nobody sends them after this process.
+    await within(agent.partsSent(), PARTS_LIMIT_MS, machine.clock, context.signal);
+    return agent.status();
+  };
   return {
     kind: "agent",
     agent: {
       isHere: true,
       status: async () => agent.status(),
-      ask(what) {
-        const answer = agent[what]();
-        // The first run answers the first question. The agent ends before only by a bug or an interruption.
-        running ??= agent.run();
-        const ended = running.then(() => {
-          context.signal.throwIfAborted();
-          throw new Error("The agent stopped by itself");
-        });
-        return Promise.race([answer, ended]);
-      },
+      ask,
       async [Symbol.asyncDispose]() {
         agent.stop();
         context.signal.removeEventListener("abort", stop);

@@ -19,8 +19,11 @@ import type { Registration } from "./registration.ts";
 
 /** The result of asking the service. */
 export type Verdict =
-  /** `contestedSince`: since when several computers take turns registering the name; null when they do not. */
-  | { readonly kind: "held"; readonly contestedSince: string | null }
+  /**
+   * `contestedSince`: since when several computers take turns registering the name; null when they do not. `lacksParts`: the service could
+   * know what the digest covers, but does not.
+   */
+  | { readonly kind: "held"; readonly contestedSince: string | null; readonly lacksParts?: true }
   /** Another registration was made under this robot's name since. */
   | { readonly kind: "replaced"; readonly at: string; readonly configuration_digest: string }
   /** The service has an earlier registration, or another robot with this name. */
@@ -73,7 +76,12 @@ function compare(view: HeldRegistration, { request, robot, registered_at: regist
     ROBOT_TEXT_NAMES.every((name) => view[name] === undefined || view[name] === (request[name] ?? null)) &&
     isDeepStrictEqual(labels, request.labels ?? {}) &&
     isDeepStrictEqual(contract, request.contract ?? null);
-  if (isEqual) return { kind: "held", contestedSince: view.contested_since };
+  if (isEqual)
+    return {
+      kind: "held",
+      contestedSince: view.contested_since,
+      ...(view.parts_recorded === false && { lacksParts: true }),
+    };
   // A service restored from a backup has an older registration. Clocks differ by minutes, backups are hours old.
   const isEarlier = Date.parse(view.registered_at) < Date.parse(registeredAt);
   return isEarlier

@@ -39,6 +39,7 @@ const fileSchema = z
     suspect: z.boolean(),
     line: z.string().exactOptional(),
     pattern: z.string().exactOptional(),
+    share: z.boolean().exactOptional(),
     stat: z.object({
       kind: z.literal("file"),
       device: digits,

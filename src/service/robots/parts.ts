@@ -214,6 +214,11 @@ export async function readParts(reader: Reader, auditId: string): Promise<readon
   return row === undefined ? null : parseParts(row.parts);
 }
 
+export async function hasParts(reader: Reader, auditId: string): Promise<boolean> {
+  const row = reader.selectFrom("registration_parts").select("audit_id").where("audit_id", "=", auditId);
+  return (await row.executeTakeFirst()) !== undefined;
+}
+
 const HOUR_MS = 3_600_000;
 
 /** Deletes contents that no registration names any more. */

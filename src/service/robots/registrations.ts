@@ -11,6 +11,7 @@ import { nameActors } from "../audit/index.ts";
 import { findRobot, liveRobots } from "./robots.ts";
 import { maySee, UNKNOWN_ROBOT } from "./views.ts";
 import { currentContest, isRegistration, lastEntries, REGISTRATIONS_COMPARED, sourcesSince } from "./history.ts";
+import { hasParts } from "./parts.ts";
 import { parseRefusal } from "./refusals.ts";
 
 /** `GET /v1/robots/{robot}/registration`: the robot's last registration, with the contract as it was sent. */
@@ -35,6 +36,7 @@ export function getRegistration({ store, machine }: OperationContext): Handler<n
       region,
       ...eachOf(ROBOT_TEXT_NAMES, (name) => row[name]),
       contested_from: contestedFrom,
+      parts_recorded: await hasParts(store.reader, row.audit_id),
       last_refusal: await readRefusal(store.reader, organizationId, row.last_refusal),
     });
     // The stored text, because a contract may contain numbers that a double cannot represent.

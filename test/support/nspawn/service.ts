@@ -9,6 +9,7 @@ import * as z from "zod";
 import { eventually } from "../eventually.ts";
 import { endWithTest } from "../programs/children.ts";
 import { SERVICE_PROGRAM } from "../programs/programs-built.ts";
+import { isAboutParts } from "../service/fault-proxy.ts";
 import type { LoggedRequest } from "../service/service.ts";
 import { childrenOf, SERVICE_HOSTNAME, type Site, SITE_ADDRESS } from "./site.ts";
 
@@ -18,7 +19,7 @@ export interface SiteService extends AsyncDisposable {
   readonly key: string;
   /** Certificate of the CA, PEM. */
   readonly ca: string;
-  /** Answered requests of robots, oldest first. */
+  /** Answered requests of robots, oldest first, but for those about parts of a registration. */
   readonly requests: readonly LoggedRequest[];
   /**
    * Resolves when `requests` contains every request answered before this call. Requests arrive through the log, shortly after their
@@ -79,7 +80,7 @@ export async function startSiteService(site: Site): Promise<SiteService> {
     const request = requestSchema.safeParse(parsed(line));
     if (!request.success) return;
     if (request.data.method === MARK) marks += 1;
-    else requests.push(request.data);
+    else if (!isAboutParts(request.data.path)) requests.push(request.data);
   });
   const listening = await Promise.race([once(child.stdout, "data"), ended.then(() => null)]);
   if (listening === null) throw new Error(`The service did not start: ${log}`);

@@ -43,8 +43,10 @@ export interface ProxiedRequest {
 /** A real HTTP proxy in front of a service that can inject faults. */
 export interface FaultProxy extends AsyncDisposable {
   readonly url: string;
-  /** Every received request, oldest first, including failed ones. */
+  /** Every received request, oldest first, including failed ones, but for those about parts of a registration. */
   readonly requests: readonly ProxiedRequest[];
+  /** Those about parts of a registration: they come beside others, at any time, and have no faults. */
+  readonly partRequests: readonly ProxiedRequest[];
   /** Applies the fault to the next `times` requests, then forwards again. Faults queue up. */
   inject(fault: Fault, times?: number): void;
   /** Drops queued faults. */
@@ -59,8 +61,14 @@ export interface FaultProxy extends AsyncDisposable {
   listen(): Promise<void>;
 }
 
+/** Of a path: what an agent sends in the background beside a registration. */
+export function isAboutParts(path: string): boolean {
+  return /\/(?:registration\/parts|contents\/[^/]+)$/.test(path);
+}
+
 export async function startFaultProxy(target: string): Promise<FaultProxy> {
   const requests: ProxiedRequest[] = [];
+  const partRequests: ProxiedRequest[] = [];
   const faults: { readonly fault: Fault; times: number }[] = [];
   const waiting: { readonly count: number; readonly resolve: () => void }[] = [];
   let held: (() => void)[] = [];
@@ -76,12 +84,19 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
   async function handle(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = await readAll(incoming);
     const { method = "", url = "", headers } = incoming;
-    requests.push({ method, path: url, headers, body: body.toString("utf8"), atMs: performance.now() });
+    const isOfParts = isAboutParts(url);
+    (isOfParts ? partRequests : requests).push({
+      method,
+      path: url,
+      headers,
+      body: body.toString("utf8"),
+      atMs: performance.now(),
+    });
     for (const waiter of waiting.splice(0)) {
       if (requests.length >= waiter.count) waiter.resolve();
       else waiting.push(waiter);
     }
-    await answer(nextFault(), { method, url, headers, body }, response);
+    await answer(isOfParts ? null : nextFault(), { method, url, headers, body }, response);
   }
 
   function nextFault(): Fault | null {
@@ -155,6 +170,7 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
   return {
     url: `http://127.0.0.1:${port}`,
     requests,
+    partRequests,
     inject: (fault, times = 1) => void faults.push({ fault, times }),
     clear: () => void faults.splice(0),
     release() {

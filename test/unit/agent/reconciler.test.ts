@@ -225,6 +225,8 @@ describe("reconcile: registration", () => {
     clock.step(1);
     await run();
     expect(requests.slice(3).map(({ method }) => method)).toEqual(["GET", "POST"]);
+    // To a service without the operation, the parts of one digest are sent once.
+    expect(robot.partRequests.length).toBe(1);
     expect(robot.logged).toEqual(["registration-unconfirmed", "registration-unconfirmed"]);
   });
 });

@@ -62,8 +62,10 @@ export interface Robot {
   readonly configuration: ReadDocument<AgentConfiguration>;
   readonly initial: AgentConfiguration;
   readonly pending: ReturnType<typeof trackFiles>;
-  /** Every request so far. */
+  /** Every request so far, but for those about parts. */
   readonly requests: readonly HttpRequest[];
+  /** Requests about the parts of registrations, which the service does not know. */
+  readonly partRequests: readonly HttpRequest[];
   /** Digests of all sent registrations. */
   digests(): readonly string[];
   /** Answers to the next requests; the last one is repeated. */
@@ -117,9 +119,14 @@ export async function createRobot(clock: Clock, name = "arm-7"): Promise<Robot> 
   if (initial === null) throw new Error(JSON.stringify(configuration.reading.findings));
 
   const requests: HttpRequest[] = [];
+  const partRequests: HttpRequest[] = [];
   const answers: Answer[] = ["ok"];
   let prepared = 0;
   const send = async (request: HttpRequest): Promise<HttpAnswer> => {
+    if (request.url.endsWith("/registration/parts")) {
+      partRequests.push(request);
+      return reply(404, { detail: "Not Found" });
+    }
     requests.push(request);
     await robot.onRequest();
     if (robot.respond !== null) {
@@ -143,6 +150,7 @@ export async function createRobot(clock: Clock, name = "arm-7"): Promise<Robot> 
     initial,
     pending,
     requests,
+    partRequests,
     digests: () => requests.flatMap((request) => bodyOf(request)?.configuration_digest ?? []),
     answer: (...next) => answers.splice(0, answers.length, ...next),
     respond: null,
@@ -230,7 +238,8 @@ export async function reconciledRobot(
   const documents = createDocuments(machine, look, robot.configuration, robot.initial);
   const collector = createCollector({ machine, look, documents, name: registration?.request.name });
   const logged: string[] = [];
-  const note = (event: string) => logged.push(event);
+  // The service has no operation for parts, which tests of parts show.
+  const note = (event: string) => event !== "parts-not-taken" && logged.push(event);
   const reconciler = createReconciler({
     machine,
     look,
@@ -239,6 +248,7 @@ export async function reconciledRobot(
     holdPath: robot.holdPath,
     registration,
     connection: () => connection,
+    onFindings() {},
     log: { debug: note, info: note, notice: note, warn: note, error: note },
   });
   const run: ReconciledRobot["run"] = async (request) => {

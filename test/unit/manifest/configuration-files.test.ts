@@ -73,7 +73,18 @@ describe("configuration_files", () => {
     ]);
   });
 
+  test("share → of an entry with a path, also a pattern; false is as none", async () => {
+    const { findings, files } = await read(
+      "[{path: /a.yaml, share: true}, {path: /b*.yaml, share: true}, {path: /c.yaml, share: false}, /d.yaml]",
+    );
+    expect(findings).toEqual([]);
+    expect(files?.map(({ share }) => share)).toEqual([true, true, undefined, undefined]);
+  });
+
   test.each([
+    ["[{device: /dev/video0, share: true}]", ["not_allowed /configuration_files/0/share"]],
+    ["[{interface: can0, share: false}]", ["not_allowed /configuration_files/0/share"]],
+    ["[{path: /a.yaml, share: yes}]", ["wrong_type /configuration_files/0/share"]],
     ["[{device: /dev/video0, interface: can0}]", ["not_allowed /configuration_files/0/interface"]],
     ["[{path: /etc/a, by: port}]", ["not_allowed /configuration_files/0/by"]],
     ["[{device: video0}]", ["config_path /configuration_files/0/device"]],

@@ -68,7 +68,7 @@ describe("readManifest", () => {
       "4:1 error unknown_key /region: unknown key region; robot.region belongs to the agent's configuration, config.yaml",
       "7:13 error duplicate_name /configuration_files/1/label: arm is already used",
       "7:24 error config_path /configuration_files/1/path: opt/b.yaml: not absolute; start it with / or ~/",
-      "7:36 error unknown_key /configuration_files/1/mode: unknown key mode; known here: label, path, device, interface, by",
+      "7:36 error unknown_key /configuration_files/1/mode: unknown key mode; known here: label, path, device, interface, by, share",
       "8:5 error config_duplicate /configuration_files/2: /opt/./a.yaml is already listed",
     ]);
   });

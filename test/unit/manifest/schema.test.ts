@@ -22,6 +22,8 @@ describe("manifestSchema", () => {
     "robot_type_id: a.b.v1\nconfiguration_files: [{label: a, path: b}]\n",
     "robot_type_id: a.b.v1\nconfiguration_files: [/a/*.stl, {device: /dev/cam, by: port}, {label: b, interface: can0}]\n",
     "robot_type_id: a.b.v1\nconfiguration_files: [{device: dev/cam}]\n",
+    "robot_type_id: a.b.v1\nconfiguration_files: [{path: /a/*.stl, share: true}, {path: /b, share: false}]\n",
+    "robot_type_id: a.b.v1\nconfiguration_files: [{path: /a, share: 1}]\n",
     `robot_type_id: a.b.v1\nconfiguration_files: [${"/a, ".repeat(65)}]\n`,
   ])("manifestSchema: %j → agrees with the reader", async (text) => {
     const { findings } = await readManifest(Buffer.from(text));

@@ -41,6 +41,7 @@ describe("a valid configuration", () => {
         labels: { line: "a" },
         configuration_digest: await scene.robot.digest(),
       },
+      shared: [],
       checked_as: { user_id: process.getuid?.(), is_agent: true },
     });
   });

@@ -45,12 +45,12 @@ test("save → the golden file, which earlier agents read; no other file remains
   expect(await readdir(folder)).toEqual(["registration.json"]);
 });
 
-test("save and load: the line of a device, and the pattern of a file", async () => {
+test("save and load: the line of a device, and pattern and sharing of a file", async () => {
   const [file] = REGISTRATION.files;
   if (file === undefined) throw new Error("no file");
   const files = [
     { ...file, line: '{"bus":"usb"}' },
-    { ...file, pattern: "/etc/*.yaml" },
+    { ...file, pattern: "/etc/*.yaml", share: true },
   ];
   await save({ ...REGISTRATION, files });
   expect(await load()).toStrictEqual({ kind: "content", content: { ...REGISTRATION, files } });
