@@ -51,9 +51,10 @@ export function detailsOf({
 export function changeText({ changed, contested, differences }: RegistrationRecord): string {
   if (changed === null) return "first registration on record";
   const names = differences.map((difference) => {
-    const { change, group, after } = difference;
-    const now = group === "member" && after !== null && change === "changed" ? ` (now ${after})` : "";
-    return `${change === "changed" ? "" : `${change} `}${subjectOf(difference)}${now}`;
+    const { change, group, subject, after } = difference;
+    const hasValue = group === "member" && subject !== "configuration_digest" && after !== null;
+    const word = change === "changed" ? "" : `${change} `;
+    return `${word}${subjectOf(difference)}${hasValue ? ` (now ${after})` : ""}`;
   });
   const text = names.length === 0 ? "nothing" : names.join(", ");
   return contested ? `${text} (contested)` : text;

@@ -10,7 +10,7 @@ import {
   SHARED_CONTENT_BYTES,
   type SharedContent,
 } from "../../api/differences.ts";
-import { secretOffset } from "../../documents/secrets.ts";
+import { findSecret } from "../../documents/secrets.ts";
 import { configurationDigest } from "../../look/digest.ts";
 import { type Answer, answerValue, isAnswer, refuse, refuseInvalid } from "../kernel/http/answers.ts";
 import type { Handler, OperationContext } from "../kernel/operation.ts";
@@ -103,7 +103,8 @@ export function putSharedContent({ store }: PartsContext): Handler<SharedContent
 function problemOf({ text, bytes, sha256 }: Tables["contents"], wanted: string | undefined): string | null {
   if (bytes > SHARED_CONTENT_BYTES) return `a shared content has at most ${SHARED_CONTENT_BYTES} bytes`;
   if (sha256 !== wanted) return "the content has another hash";
-  return secretOffset(text) === undefined ? null : "the content looks like a secret, which is not stored";
+  const secret = findSecret(text);
+  return secret === undefined ? null : `the content holds ${secret.what}, and secrets are not stored`;
 }
 
 async function visibleRobot(reader: Reader, principal: Principal, asked = "") {

@@ -58,7 +58,7 @@ it.each([
 
 it("incomplete command line with --context or --url → the names of that service", async () => {
   const environment = { ROBOT_POLICY_API_KEY: site.service.key };
-  for (const line of ["--context lab robots show ", `robots show --history --url=${site.urls.whole} `]) {
+  for (const line of ["--context lab robots show ", `robots show --contract --url=${site.urls.whole} `]) {
     expect([line, await complete(line, environment)]).toEqual([line, ["arm-1", "arm-2"]]);
   }
 });

@@ -146,6 +146,6 @@ it("BY: a robot's own computer → the robot's name, in its history", async () =
     configuration_digest: `sha256:${"6".repeat(64)}`,
   };
   expect((await computer.send("POST", "/v1/robots/setup", body)).status).toBe(200);
-  const history = await site.run("robots", "show", "arm-60", "--history");
-  expect(history.out).toMatch(/^\S+Z +first .* sha256:666666666666 +arm-60 +127\.0\.0\.1$/m);
+  const history = await site.run("robots", "history", "arm-60");
+  expect(history.out).toMatch(/^\S+Z +first .* sha256:666666666666 +arm-60 +127\.0\.0\.1 +aud_/m);
 });
