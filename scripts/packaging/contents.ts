@@ -54,6 +54,8 @@ export const PACKAGES: readonly PackageContents[] = [
     prefix: "robot-policy.",
     files: {
       [`usr/lib/systemd/system/${SERVICE}.service`]: `systemd/${SERVICE}.service`,
+      [`usr/lib/systemd/system/${SERVICE}-backup.service`]: `systemd/${SERVICE}-backup.service`,
+      [`usr/lib/systemd/system/${SERVICE}-backup.timer`]: `systemd/${SERVICE}-backup.timer`,
       [`usr/lib/sysusers.d/${SERVICE}.conf`]: `systemd/${SERVICE}.sysusers`,
       [`etc/${SERVICE}/config.example.yaml`]: "config/service.example.yaml",
       [`etc/${SERVICE}/models.example.yaml`]: "config/models.example.yaml",

@@ -100,6 +100,14 @@ describe.skipIf(whySkipped !== "").each(RELEASES.filter(({ systemd }) => systemd
       expect(await show("MainPID")).toBe(processId);
     });
 
+    test("backup timer → a backup in its folder, which the metrics tell of", async () => {
+      await computer.run(`systemctl enable --now ${PROGRAM}-backup.timer; systemctl start ${PROGRAM}-backup.service`);
+      const folder = `/var/lib/${PROGRAM}-backup`;
+      expect(await computer.ask(`ls ${folder}`)).toMatch(/^robot-policy-\d{4}-\d\d-\d\dT\d{6}Z\.db$/);
+      expect(await computer.ask(`stat -c "%a %U" ${folder}`)).toBe(`700 ${PROGRAM}`);
+      expect(await computer.ask(`stat -c "%a %U" /var/lib/${PROGRAM}/last-backup`)).toBe(`600 ${PROGRAM}`);
+    });
+
     test("kill -9 → restarted by systemd on the same data", async () => {
       const key = await computer.ask(`cat /var/lib/${PROGRAM}/bootstrap-key`);
       const processId = await show("MainPID");
