@@ -60,9 +60,8 @@ function metricsOfProcess(): Registry {
   return processRegistry;
 }
 
-/** Creates a separate registry, with the metrics of the process. */
-export function createMetrics(): Metrics {
-  const registry = Registry.merge([metricsOfProcess()]);
+/** @param registry by default a separate one, with the metrics of the process. */
+export function createMetrics(registry = Registry.merge([metricsOfProcess()])): Metrics {
   const registers = [registry];
   const counter = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
     new Counter({ name: PREFIX + name, help, labelNames, registers });

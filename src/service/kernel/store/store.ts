@@ -28,6 +28,9 @@ export interface Store extends AsyncDisposable {
   probe(): Promise<void>;
 }
 
+/** Default number of connections to PostgreSQL of one process. */
+export const POOL_SIZE = 10;
+
 /** Where the data is stored. */
 export type StoreLocation =
   | {
@@ -42,7 +45,7 @@ export type StoreLocation =
       readonly kind: "postgres";
       /** `postgres://USER:PASSWORD@HOST:PORT/DATABASE`, with libpq's parameters. Contains a password: never show or log it. */
       readonly url: string;
-      /** Connections of this process. */
+      /** `POOL_SIZE` by default. */
       readonly poolSize?: number;
       /** How long a query waits for a connection; 5000 by default. */
       readonly connectTimeoutMs?: number;

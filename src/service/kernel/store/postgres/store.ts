@@ -4,13 +4,11 @@ import { Pool, type PoolClient, types } from "pg";
 import { isoNow } from "../../../../platform/clock.ts";
 import { createBackoff } from "../../../../platform/retry.ts";
 import type { migrate } from "../migrator.ts";
-import type { Store, StoreLocation, StoreMachine } from "../store.ts";
+import { POOL_SIZE, type Store, type StoreLocation, type StoreMachine } from "../store.ts";
 import type { Tables, Transaction } from "../tables.ts";
 import { isConflict, StoreUnavailableError, unavailable } from "../unavailable.ts";
 import { connectionFailure, fromPostgresText, nodePostgresDialect } from "./dialect.ts";
 
-/** Default number of connections of one process. */
-const POOL_SIZE = 10;
 const CONNECT_TIMEOUT_MS = 5000;
 /** The server cancels a statement after this time. */
 const STATEMENT_TIMEOUT_MS = 15_000;
