@@ -96,12 +96,12 @@ export const findingSection: Section = {
   title: "Findings",
   blocks: [
     text(
-      "`check --json` and `status --json` name what is wrong by these codes. An error keeps the robot from being registered, a warning does not. " +
+      "`check --json` and `status --json` name what is wrong by these codes. They keep the robot from being registered, except warnings. " +
         "The codes of the form and the content of both files are in [the specification of the manifest](../manifest/SPECIFICATION.md#51-table), section 5.1.",
     ),
     table(
       ["code", "meaning", "what to do", "severity"],
-      ROWS.map(([code, meaning, action, severity = "error"]) => [`\`${code}\``, meaning, action, severity]),
+      ROWS.map(([code, meaning, action, severity = ""]) => [`\`${code}\``, meaning, action, severity]),
     ),
   ],
 };
