@@ -24,7 +24,7 @@ export interface Store extends AsyncDisposable {
    * Cheaper than most queries, so that their results can be cached by it.
    */
   version(): Promise<string>;
-  /** Finds out without a write whether the store can be used. @throws StoreUnavailableError when it cannot be reached, or is a read-only standby. */
+  /** Finds out without a write whether the store can be used. @throws StoreUnavailableError when it cannot be reached, is a read-only standby, or a newer program migrated it. */
   probe(): Promise<void>;
 }
 
