@@ -94,15 +94,19 @@ describe.skipIf(whySkipped !== "").each(RELEASES.filter(({ systemd }) => systemd
           await robot.ask("grep -rlE 'sk_[a-z]+_[0-9A-Za-z]{20}' /etc /run /var /root /home /tmp 2>/dev/null || true"),
         ).toBe("");
       }
-      const names = (await service.robots())
-        .map(({ name }) => name)
-        .filter((name) => /^cell-[0-9a-f]{12,}$/.test(name));
+      const listed = await operator(["robots", "list", "--site", "plant-1", "--columns", "name"]);
+      const names = listed.stdout.match(/^cell-[0-9a-f]{12,}$/gm) ?? [];
       const installations = await Promise.all(
         names.map(async (name) => (await service.send("GET", `/v1/robots/${name}/installation`)).body),
       );
       expect(installations).toMatchObject([{ state: "active" }, { state: "active" }]);
       expect(new Set(installations.map(({ key_fingerprint: key }) => key)).size).toBe(2);
     });
+
+    const operator = (argv: readonly string[]) => {
+      const connection = ["--url", `https://${SITE_ADDRESS}`, "--ca-file", SITE_CA_FILE, "--key-file", SITE_KEY_FILE];
+      return site.run([process.execPath, OPERATOR_PROGRAM, ...argv, ...connection]);
+    };
 
     /** Every block of "Twenty robots from one image", with the site's service and its authority. */
     async function fillAsThePageSays(bulk: RobotComputer): Promise<void> {
@@ -116,12 +120,10 @@ describe.skipIf(whySkipped !== "").each(RELEASES.filter(({ systemd }) => systemd
       const manifest = await pageBlock("systemd/README.md: # /etc/robot-policy-agent/robot-manifest.yaml");
 
       await bulk.image.run("systemctl mask systemd-firstboot.service");
-      const out = makeKey.map((word) => word.replace("./", bulk.disk("/root/")));
-      const connection = ["--url", `https://${SITE_ADDRESS}`, "--ca-file", SITE_CA_FILE, "--key-file", SITE_KEY_FILE];
-      await site.run([process.execPath, OPERATOR_PROGRAM, ...out, ...connection]);
+      await operator(makeKey.map((word) => word.replace("./", bulk.disk("/root/"))));
       for (const path of ROBOT_FILES) await bulk.image.write(path, `# ${path}\noffsets: [0.0, 0.1, -0.2]\n`);
       const script = fill.text.replace(/apt install \S+/, `dpkg --install ${(await debianPackage()).path}`);
-      await bulk.image.run(`cd /root\n${script}rm enrolment-key`);
+      await bulk.image.run(`cd /root\n${script}`);
       await bulk.image.write("/etc/ca.pem", service.ca);
       const own = configuration.text.replace(/url: .*/, `url: ${service.url}\n  ca_file: /etc/ca.pem`);
       await bulk.image.write(CONFIGURATION_FILE, own);

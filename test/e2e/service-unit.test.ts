@@ -3,16 +3,19 @@
  *
  * @module-tag needs/machine
  */
+import { dirname, join } from "node:path";
+
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 
 import { pageBlock, rootScript } from "../support/documents/blocks.ts";
+import { ROOT } from "../support/documents/pages.ts";
 import { tellJournals } from "../support/nspawn/journal.ts";
 import { type Computer, createComputer } from "../support/nspawn/nspawn.ts";
 import { debianPackage, NEWER_VERSION, SECOND_PACKAGE } from "../support/nspawn/package.ts";
 import { wroteToJournal } from "../support/nspawn/robot.ts";
 import { BOOKWORM, debianRoot, LIMIT_MS, RELEASES, STEP_BY_STEP } from "../support/nspawn/root.ts";
 import { openSite, type Site, whySkipped } from "../support/nspawn/site.ts";
-import { OPERATOR_PROGRAM } from "../support/programs/programs-built.ts";
+import { OPERATOR_PROGRAM, SERVICE_PROGRAM } from "../support/programs/programs-built.ts";
 import { eventually } from "../support/robot/robot.ts";
 
 const HOSTNAME = "policy-1";
@@ -296,6 +299,32 @@ describe.skipIf(whySkipped !== "").each(RELEASES.filter(({ systemd }) => systemd
       expect((await computer.run(left, { may_fail: true })).stdout).toBe("");
       expect(await computer.failedUnits()).toBe("");
     });
+  },
+);
+
+test.skipIf(whySkipped !== "")(
+  `programs and units copied, following the page, under systemd ${BOOKWORM.systemd}${whySkipped} → the service runs as its unit`,
+  { timeout: LIMIT_MS },
+  async () => {
+    await using site = await openSite();
+    await using computer = await createComputer(site, { layers: [await debianRoot(BOOKWORM)], hostname: HOSTNAME });
+    const checkout = computer.disk("/root/checkout");
+    const folders = ["config", "systemd"].map((name) => join(ROOT, name)).join(" ");
+    // A checkout after the first line of the block, and a Node in place of the machine's own.
+    await site.run([
+      "sh",
+      "-ec",
+      `mkdir -p ${checkout}; cp -r ${dirname(SERVICE_PROGRAM)} ${checkout}/dist; cp -r ${folders} ${checkout}
+      cp ${process.execPath} ${computer.disk("/usr/local/bin/node")}`,
+    ]);
+    await computer.boot();
+    const block = await pageBlock("systemd/README.md: npm ci && npm run build");
+    await computer.run(`cd /root/checkout\n${rootScript(block).replace(/^npm ci.*/, "")}`);
+    expect(await computer.ask("robot-policy --version; robot-policy-service --version")).toMatch(/^(\S+)\n\1$/);
+    await computer.run(
+      `cd /etc/${PROGRAM}; cp config.example.yaml config.yaml; systemctl start ${UNIT}; systemctl start ${PROGRAM}-backup`,
+    );
+    expect(await computer.ask(`ls /var/lib/${PROGRAM}-backup`)).toMatch(/\.db$/);
   },
 );
 

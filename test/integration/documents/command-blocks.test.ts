@@ -56,6 +56,8 @@ const RUN_ELSEWHERE: Readonly<Record<string, string>> = {
   "systemd/README.md: # sudo systemctl edit robot-policy-agent; then: sudo systemctl restart robot-policy-agent":
     "e2e/homes",
   "systemd/README.md: apt install ./robot-policy-agent_0.1.0_amd64.deb": "e2e/images",
+  // Without its first line, which builds for minutes.
+  "systemd/README.md: npm ci && npm run build": "e2e/service-unit",
   "systemd/README.md: robot-policy keys create 'images of July' --enroll --uses 20 --expires 7d --site plant-1 --out ./enrolment-key":
     "e2e/images",
   "systemd/README.md: sudo install -D -m 644 robot-policy.asc /etc/apt/keyrings/robot-policy.asc": "e2e/repository",
@@ -76,8 +78,6 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   "systemd/README.md: scripts/package --arch amd64": "as on the first page",
   "systemd/README.md: gpg --quick-generate-key 'Robot packages <robots@example.com>'":
     "asks for a password, and builds for minutes: test/integration/package/repository.test.ts does the same",
-  "systemd/README.md: npm ci && npm run build":
-    "builds for minutes: the programs of dist are tried by every test with needs/program",
 };
 
 interface Run {
