@@ -28,54 +28,55 @@ import { listening, startServiceCommand } from "../../support/service/service-co
 
 /** Blocks that another test takes from the page, because they need root, systemd or a server. */
 const RUN_ELSEWHERE: Readonly<Record<string, string>> = {
-  "README.md: sudo apt install ./robot-policy-agent_0.1.0_amd64.deb": "e2e/provision",
-  "src/service/PRODUCTION.md: # /etc/prometheus/prometheus.yml": "integration/documents/service-blocks",
-  "src/service/PRODUCTION.md: # /etc/robot-policy-service/config.yaml": "e2e/service-unit",
-  "src/service/PRODUCTION.md: sudo apt install ./robot-policy_0.1.0_amd64.deb": "e2e/service-unit",
+  "README.md: scripts/package --arch amd64": "test/support/nspawn/package.ts",
+  "README.md: sudo apt install ./robot-policy-agent_0.1.0_amd64.deb": "test/e2e/provision.test.ts",
+  "src/service/PRODUCTION.md: # /etc/prometheus/prometheus.yml": "test/integration/documents/service-blocks.test.ts",
+  "src/service/PRODUCTION.md: # /etc/robot-policy-service/config.yaml": "test/e2e/service-unit.test.ts",
+  "src/service/PRODUCTION.md: sudo apt install ./robot-policy_0.1.0_amd64.deb": "test/e2e/service-unit.test.ts",
   "src/service/PRODUCTION.md: sudo robot-policy-service keys create --config /etc/robot-policy-service/config.yaml --label 'cell 4' --scope robots:setup":
-    "e2e/service-unit",
+    "test/e2e/service-unit.test.ts",
   "src/service/PRODUCTION.md: sudo robot-policy-service serve --check --config /etc/robot-policy-service/config.yaml":
-    "e2e/service-unit",
-  "src/service/README.md: # /etc/robot-policy-service/config.yaml": "integration/documents/service-blocks",
-  "src/service/README.md: # at the end of /etc/haproxy/haproxy.cfg": "integration/documents/service-blocks",
-  "src/service/README.md: ; in /etc/pgbouncer/pgbouncer.ini": "integration/documents/service-blocks",
+    "test/e2e/service-unit.test.ts",
+  "src/service/README.md: # /etc/robot-policy-service/config.yaml": "test/integration/documents/service-blocks.test.ts",
+  "src/service/README.md: # at the end of /etc/haproxy/haproxy.cfg":
+    "test/integration/documents/service-blocks.test.ts",
+  "src/service/README.md: ; in /etc/pgbouncer/pgbouncer.ini": "test/integration/documents/service-blocks.test.ts",
   "src/service/README.md: echo 'postgres://robot_policy:change-me@db.example.com/robot_policy' | sudo install -m 600 /dev/stdin /etc/robot-policy-service/database-url":
-    "integration/documents/service-blocks",
+    "test/integration/documents/service-blocks.test.ts",
   'src/service/README.md: pg_dump --format=custom --file=robots.dump "$DATABASE"':
-    "integration/documents/service-blocks",
+    "test/integration/documents/service-blocks.test.ts",
   "src/service/README.md: robot-policy-service backup robots.db --data ~/robot-policy":
-    "integration/documents/service-blocks",
+    "test/integration/documents/service-blocks.test.ts",
   "src/service/README.md: sudo -u postgres psql -c \"create role robot_policy login password 'change-me'\"":
-    "integration/documents/service-blocks",
-  "src/service/README.md: sudo groupadd --system --force robot-policy-tls": "e2e/service-unit",
-  "src/service/README.md: sudo systemctl stop robot-policy-service": "e2e/service-unit",
+    "test/integration/documents/service-blocks.test.ts",
+  "src/service/README.md: sudo groupadd --system --force robot-policy-tls": "test/e2e/service-unit.test.ts",
+  "src/service/README.md: sudo systemctl stop robot-policy-service": "test/e2e/service-unit.test.ts",
   "src/service/README.md: sudo systemctl stop robot-policy-service && sudo mv /var/lib/robot-policy-service /var/lib/robot-policy-service.upgraded":
-    "e2e/service-unit",
-  "systemd/README.md: # /etc/robot-policy-agent/config.yaml": "e2e/images",
-  "systemd/README.md: # /etc/robot-policy-agent/robot-manifest.yaml": "e2e/images",
+    "test/e2e/service-unit.test.ts",
+  "systemd/README.md: # /etc/robot-policy-agent/config.yaml": "test/e2e/images.test.ts",
+  "systemd/README.md: # /etc/robot-policy-agent/robot-manifest.yaml": "test/e2e/images.test.ts",
   "systemd/README.md: # sudo systemctl edit robot-policy-agent; then: sudo systemctl restart robot-policy-agent":
-    "e2e/homes",
-  "systemd/README.md: apt install ./robot-policy-agent_0.1.0_amd64.deb": "e2e/images",
+    "test/e2e/homes.test.ts",
+  "systemd/README.md: apt install ./robot-policy-agent_0.1.0_amd64.deb": "test/e2e/images.test.ts",
   // Without its first line, which builds for minutes.
-  "systemd/README.md: npm ci && npm run build": "e2e/service-unit",
+  "systemd/README.md: npm ci && npm run build": "test/e2e/service-unit.test.ts",
   "systemd/README.md: robot-policy keys create 'images of July' --enroll --uses 20 --expires 7d --site plant-1 --out ./enrolment-key":
-    "e2e/images",
-  "systemd/README.md: sudo install -D -m 644 robot-policy.asc /etc/apt/keyrings/robot-policy.asc": "e2e/repository",
-  "systemd/README.md: sudo node_modules/.bin/node dist/robot-policy-agent.cjs install": "e2e/installer",
+    "test/e2e/images.test.ts",
+  "systemd/README.md: sudo install -D -m 644 robot-policy.asc /etc/apt/keyrings/robot-policy.asc":
+    "test/e2e/repository.test.ts",
+  "systemd/README.md: sudo node_modules/.bin/node dist/robot-policy-agent.cjs install": "test/e2e/installer.test.ts",
   "systemd/README.md: sudo node_modules/.bin/node dist/robot-policy-agent.cjs install --root /mnt/image --first-boot --key-file ./api-key":
-    "e2e/installer",
-  "systemd/README.md: sudo robot-policy-agent grant --dry-run": "e2e/homes",
-  "systemd/README.md: sudo systemctl disable --now robot-policy-agent.service": "e2e/on-demand",
+    "test/e2e/installer.test.ts",
+  "systemd/README.md: sudo robot-policy-agent grant --dry-run": "test/e2e/homes.test.ts",
+  "systemd/README.md: sudo systemctl disable --now robot-policy-agent.service": "test/e2e/on-demand.test.ts",
 };
 
 /** Blocks that are not run, and what shows the same. */
 const NOT_RUN: Readonly<Record<string, string>> = {
   "README.md: scripts/quickstart": "test/unit/cli/quickstart.test.ts starts it, and scripts/test would run this test",
-  "README.md: scripts/package --arch amd64": "takes minutes: every test of test/e2e makes the packages with it",
   "README.md: sudo robot-policy-agent init": "asks: the block of config/README.md, with flags, is run here",
   'src/README.md: npm ci && export PATH="$PWD/node_modules/.bin:$PATH"': "installs, and runs these tests",
   "src/README.md: scripts/lab/bench": "measures for minutes",
-  "systemd/README.md: scripts/package --arch amd64": "as on the first page",
   "systemd/README.md: gpg --quick-generate-key 'Robot packages <robots@example.com>'":
     "asks for a password, and builds for minutes: test/integration/package/repository.test.ts does the same",
 };
@@ -302,7 +303,7 @@ test("every block of every page → run here, run by another test, or listed wit
 });
 
 test.each(Object.entries(RUN_ELSEWHERE))("%s → %s takes it from the page", async (name, path) => {
-  const { text } = await readPage(`test/${path}.test.ts`);
+  const { text } = await readPage(path);
   expect(text).toContain(name);
   expect(text).toContain("pageBlock(");
 });
