@@ -1,5 +1,5 @@
 /** The commands of a program, from the rows that its parser, its help and its completion are made of. */
-import { type CommandRow, type FlagRow, flagsOf, type ProgramTable } from "../../src/cli/command-table.ts";
+import { type CommandRow, type FlagRow, type ProgramTable } from "../../src/cli/command-table.ts";
 import { EXIT } from "../../src/platform/terminal.ts";
 import { type Block, heading, type Section, sentence, table, type Table, text } from "./section.ts";
 
@@ -47,9 +47,8 @@ function keyOf({ flag, summary }: FlagRow): string {
 }
 
 function describeCommand(row: Row, shared: readonly FlagRow[]): readonly Block[] {
-  const { name, summary, argument, choices = [], aliases = [], examples } = row;
+  const { name, summary, argument, flags = [], choices = [], aliases = [], examples } = row;
   const keys = new Set(shared.map(keyOf));
-  const flags = flagsOf(row, []).filter(({ hidden }) => hidden !== true);
   const own = flags.filter((flag) => !keys.has(keyOf(flag)));
   const others = flags.filter((flag) => keys.has(keyOf(flag)));
   const sentences = [

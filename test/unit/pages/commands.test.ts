@@ -20,7 +20,7 @@ const PROGRAMS: Readonly<Record<string, ProgramTable<never, never>>> = {
 };
 /** Other programs that the blocks use; a misspelt one of ours is not among them. */
 const OTHERS = new Set(
-  "apt cp createdb curl cut echo export gpg groupadd install ln mkdir mv node npm openssl pg_dump pg_restore printf psql rm sha256sum systemctl systemd-sysusers tee vitest".split(
+  "apt cp createdb curl cut echo export gpg groupadd install ln mkdir mv node npm openssl pg_dump pg_restore printf psql rm sh sha256sum systemctl systemd-sysusers tee vitest".split(
     " ",
   ),
 );
