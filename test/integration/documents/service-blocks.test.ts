@@ -94,9 +94,12 @@ describe.skipIf(WITHOUT_POSTGRES || WITHOUT_PROXY)("two replicas on PostgreSQL b
     const urlFile = /^LoadCredential=database-url:(.*)$/m.exec(dropIn)?.[1] ?? "";
 
     const configuration = await pageBlock("src/service/README.md: # /etc/robot-policy-service/config.yaml");
-    const file = join(folder, "etc/robot-policy-service/config.yaml");
-    await writeFile(file, here(configuration.text).replace(/url_file: [^ ]+/, `url_file: ${urlFile}`));
-    const replicas = await Promise.all([1, 2].map(() => startReplica(file, folder)));
+    const text = here(configuration.text).replace(/url_file: [^ ]+/, `url_file: ${urlFile}`);
+    const replicas = [
+      await startReplica(folder, "policy-1", text),
+      // As the page says, one of them alone has the key.
+      await startReplica(folder, "policy-2", text.replace(/^bootstrap_key_file.*\n/m, "")),
+    ];
 
     const proxy = await startProxy(
       here((await pageBlock("src/service/README.md: # at the end of /etc/haproxy/haproxy.cfg")).text),
@@ -107,7 +110,7 @@ describe.skipIf(WITHOUT_POSTGRES || WITHOUT_PROXY)("two replicas on PostgreSQL b
     onTestFinished(() => dispatcher.close());
     const get = async (path: string) => {
       const headers = { authorization: `Bearer ${replicas[0]?.key}` };
-      const { statusCode, body } = await request(`https://localhost:${proxy}${path}`, { dispatcher, headers });
+      const { statusCode, body } = await request(`https://127.0.0.1:${proxy}${path}`, { dispatcher, headers });
       await body.dump();
       return statusCode;
     };
@@ -122,12 +125,6 @@ describe.skipIf(WITHOUT_POSTGRES || WITHOUT_PROXY)("two replicas on PostgreSQL b
     await replicas[0]?.ended;
     for (let count = 0; count < 4; count += 1) expect(await get("/v1/robots")).toBe(200);
   });
-
-  async function startReplica(file: string, own: string) {
-    const replica = startServiceCommand("serve", "--config", file, "--listen", "127.0.0.1:0");
-    const { url, key } = await listening(replica, join(own, "var/lib/robot-policy-service/bootstrap-key"));
-    return { ...replica, url, key };
-  }
 });
 
 test.skipIf(WITHOUT_POSTGRES || WITHOUT_PGBOUNCER)(
@@ -178,8 +175,16 @@ async function makeCertificate(folder: string): Promise<void> {
   const certificate = await pageBlock(
     "src/service/README.md: openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj '/CN=policy.example.com' -keyout key.pem -out request.pem",
   );
-  const local = certificate.text.replace("DNS:policy.example.com", "DNS:localhost");
+  const local = certificate.text.replace("192.0.2.10", "127.0.0.1");
   await execute(["sh", "-ec", `cd ${folder}\n${authority.text}\n${local}\ncat cert.pem key.pem >robot-policy.pem`]);
+}
+
+async function startReplica(folder: string, name: string, configuration: string) {
+  const file = join(folder, `${name}.yaml`);
+  await writeFile(file, configuration);
+  const replica = startServiceCommand("serve", "--config", file, "--listen", "127.0.0.1:0");
+  const { url, key } = await listening(replica, join(folder, "var/lib/robot-policy-service/bootstrap-key"));
+  return { ...replica, url, key };
 }
 
 /** Starts HAProxy with Debian's defaults and this text. Resolves with its port. */
