@@ -1,69 +1,88 @@
-import type { CommandRow, FlagRow, ProgramTable } from "../../src/cli/command-table.ts";
-import { bold, example, italic, literal, prose, term } from "./roff.ts";
+/** The commands of a program, from the rows that its parser, its help and its completion are made of. */
+import { type CommandRow, type FlagRow, type ProgramTable } from "../../src/cli/command-table.ts";
+import { EXIT } from "../../src/platform/terminal.ts";
+import { type Block, heading, type Section, sentence, table, type Table, text } from "./section.ts";
 
 type Row = CommandRow<never, never>;
 
-/** SYNOPSIS of a program, from the rows that its parser and its completion are made of. */
-export function describeUse({ name, commands }: ProgramTable<never, never>): string[] {
-  return [".SH SYNOPSIS", ...commands.flatMap((row) => synopsis(name, row))];
-}
+/** A flag of so many commands is explained once. */
+const SHARED_BY = 3;
 
-/** Its COMMANDS and OPTIONS. */
-export function describeCommands({ common, commands }: ProgramTable<never, never>): string[] {
-  return [
-    ".SH COMMANDS",
-    ...commands.flatMap((row) => describeCommand(row)),
-    ".SH COMMON OPTIONS",
-    "Every command takes these.",
-    ...common.flatMap((flag) => describeFlag(flag)),
-    ...term(bold("--help"), "Show commands and options, of a command its own."),
-    ...term(`${bold("-V")}, ${bold("--version")}`, "Print the version."),
+/** COMMANDS: flags of all and of several commands once, then each command with those of its own. */
+export function commandSection({ common, commands }: ProgramTable<never, never>): Section {
+  const shared = sharedFlags(commands);
+  const everywhere: readonly FlagRow[] = [
+    ...common,
+    { flag: "--help", summary: "show commands and flags; of a command, its own" },
+    { flag: "-V, --version", summary: "print the version" },
   ];
+  return {
+    title: "Commands",
+    blocks: [
+      text("Every command takes these flags:"),
+      flagTable(everywhere),
+      text("Several commands take these; each says which:"),
+      flagTable(shared),
+      ...commands.flatMap((row) => describeCommand(row, shared)),
+    ],
+  };
 }
 
-function synopsis(program: string, { name, flags = [], argument = "" }: Row): readonly string[] {
-  const words = flags.map(({ flag, required }) => (required === true ? flagText(flag) : `[${flagText(flag)}]`));
-  const after = argument === "" ? [] : [argumentText(argument)];
-  return [`.SY ${literal(program)}`, [bold(name), ...words, ...after].join(" "), ".YS"];
+/** Exit codes by their names in `EXIT`, which are the same for all programs. */
+export function exitSection(words: Readonly<Partial<Record<keyof typeof EXIT, string>>>): Section {
+  const codes = new Map<string, number>(Object.entries(EXIT));
+  const rows = Object.entries(words).map(([name, meaning]) => [`\`${codes.get(name)}\``, meaning]);
+  return { title: "Exit codes", blocks: [table(["code", "meaning"], rows)] };
 }
 
-function describeCommand({ name, summary, flags = [], argument = "", choices = [], examples }: Row): readonly string[] {
-  const after = argument === "" ? "" : ` ${argumentText(argument)}`;
-  return [
-    `.SS ${bold(name)}${after}`,
+function sharedFlags(commands: readonly Row[]): readonly FlagRow[] {
+  const flags = commands.flatMap(({ flags = [] }) => flags);
+  const groups = [...Map.groupBy(flags, keyOf).values()].filter(({ length }) => length >= SHARED_BY);
+  return groups.flatMap(([first]) => first ?? []);
+}
+
+/** The same flag may mean different things to two commands. */
+function keyOf({ flag, summary }: FlagRow): string {
+  return `${flag} ${summary}`;
+}
+
+function describeCommand(row: Row, shared: readonly FlagRow[]): readonly Block[] {
+  const { name, summary, argument, flags = [], choices = [], aliases = [], examples } = row;
+  const keys = new Set(shared.map(keyOf));
+  const own = flags.filter((flag) => !keys.has(keyOf(flag)));
+  const others = flags.filter((flag) => keys.has(keyOf(flag)));
+  const sentences = [
     sentence(summary),
-    ...(choices.length === 0 ? [] : [".PP", `${argumentText(argument)}: ${choices.map(bold).join(", ")}.`]),
-    ...flags.flatMap(describeFlag),
-    ...(examples.length === 0 ? [] : example(examples)),
+    ...(aliases.length === 0 ? [] : [`Also called ${listed(aliases)}.`]),
+    ...(choices.length === 0 ? [] : [`${argument} is one of ${listed(choices)}.`]),
+    ...(others.length === 0 ? [] : [`Also takes ${listed(others.map(({ flag }) => flag.split(" ")[0] ?? flag))}.`]),
+  ];
+  return [
+    heading(`\`${argument === undefined ? name : `${name} ${argument}`}\``),
+    text(sentences.join(" ")),
+    ...(own.length === 0 ? [] : [flagTable(own)]),
+    ...(examples.length === 0 ? [] : [{ kind: "example", lines: examples } as const]),
   ];
 }
 
-function describeFlag({ flag, summary, choices = [], repeats, default: preset }: FlagRow): readonly string[] {
+function flagTable(flags: readonly FlagRow[]): Table {
+  return table(
+    ["flag", "meaning"],
+    flags.map((row) => [`\`${row.flag}\``, describeFlag(row)]),
+  );
+}
+
+function describeFlag({ summary, choices, default: preset, required, needs, excludes = [] }: FlagRow): string {
   const notes = [
-    sentence(summary),
-    ...(choices.length === 0 ? [] : [`One of ${choices.map(bold).join(", ")}.`]),
-    ...(repeats === true ? ["May be given several times."] : []),
-    ...(preset === undefined ? [] : [`Default: ${bold(preset)}.`]),
+    ...(choices === undefined ? [] : [`One of ${listed(choices)}.`]),
+    ...(required === true ? ["Required."] : []),
+    ...(needs === undefined || summary.includes(needs) ? [] : [`Needs \`${needs}\`.`]),
+    ...(excludes.length === 0 ? [] : [`Excludes ${listed(excludes)}.`]),
+    ...(preset === undefined ? [] : [`Default: \`${preset}\`.`]),
   ];
-  return term(flagText(flag), notes.join("\n"));
+  return notes.length === 0 ? summary : [`${summary}.`, ...notes].join(" ");
 }
 
-/** `--config <file>`: literal words are bold, placeholders are not. */
-function flagText(flag: string): string {
-  const [name = "", ...values] = flag.split(" ");
-  return [bold(name), ...values.map((value) => italic(value.replaceAll(/[<>]/g, "")))].join(" ");
-}
-
-function argumentText(argument: string): string {
-  return argument
-    .split(" ")
-    .map((word) => (word.startsWith("[") ? `[${italic(word.slice(1, -1))}]` : italic(word)))
-    .join(" ");
-}
-
-/** Turns a summary of the help into a sentence. An explained value, `acl: …`, keeps its case. */
-function sentence(text: string): string {
-  const whole = /[.!?]$/.test(text) ? text : `${text}.`;
-  if (/^[a-z_]+:/.test(whole)) return prose(whole);
-  return prose(whole.charAt(0).toUpperCase() + whole.slice(1));
+function listed(words: readonly string[]): string {
+  return words.map((word) => `\`${word}\``).join(", ");
 }

@@ -13,6 +13,12 @@ export interface PageEdition {
   readonly epochS: number;
 }
 
+export interface ManPage {
+  /** `robot-policy-agent.8` */
+  readonly file: string;
+  readonly text: string;
+}
+
 /** A whole page: its head, then `body` line by line. */
 export function page({ name, section, summary }: PageHead, { version, epochS }: PageEdition, body: string[]): string {
   const date = new Date(epochS * 1000).toISOString().slice(0, 10);
@@ -48,6 +54,16 @@ export function bold(text: string): string {
 
 export function italic(text: string): string {
   return `\\fI${literal(text)}\\fR`;
+}
+
+/** SYNOPSIS of a program with commands. */
+export function synopsis(program: string): readonly string[] {
+  return [
+    ".SH SYNOPSIS",
+    `.SY ${literal(program)}`,
+    `${italic("COMMAND")} [${italic("FLAG")}...] [${italic("ARGUMENT")}...]`,
+    ".YS",
+  ];
 }
 
 /** A paragraph with a term. */

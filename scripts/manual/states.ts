@@ -1,7 +1,7 @@
-/** The states of the agent, for src/agent/README.md and the man page. Their exit codes are the agent's own. */
+/** The states of the agent. Their exit codes are the agent's own. */
 import { STATES } from "../../src/agent/states.ts";
 import type { AgentState } from "../../src/agent/status.ts";
-import { bold, prose, term } from "./roff.ts";
+import { type Section, table, text } from "./section.ts";
 
 interface StateWords {
   readonly meaning: string;
@@ -82,32 +82,23 @@ const WORDS: Readonly<Record<AgentState, StateWords>> = {
 };
 
 const EXITS: Readonly<Record<string, { readonly exit: number }>> = STATES;
-const ROWS = Object.entries(WORDS).map(([state, { meaning, action }]) => {
-  return { state, meaning, action, exit: String(EXITS[state]?.exit) };
-});
 
-/** The table of src/agent/README.md, aligned as oxfmt does it. */
-export function statesTable(): string {
-  const rows = [
-    ["state", "meaning", "what the agent does", "exit"],
-    ...ROWS.map(({ state, meaning, action, exit }) => [state, meaning, action, exit]),
-  ];
-  const widths = [0, 1, 2, 3].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  const [head = "", ...body] = rows.map((row) => {
-    const cells = row.map((cell, column) => {
-      const width = widths[column] ?? 0;
-      return column === 3 ? cell.padStart(width) : cell.padEnd(width);
-    });
-    return `| ${cells.join(" | ")} |`;
-  });
-  const rule = widths.map((width, column) => (column === 3 ? `${"-".repeat(width - 1)}:` : "-".repeat(width)));
-  return [head, `| ${rule.join(" | ")} |`, ...body].join("\n");
-}
-
-/** The same for the man page, without marks. */
-export function describeStates(): readonly string[] {
-  return ROWS.flatMap(({ state, meaning, action, exit }) => {
-    const text = `${meaning}. The agent ${action}. Exit status ${exit}.`.replaceAll("`", "");
-    return term(bold(state), prose(text.charAt(0).toUpperCase() + text.slice(1)));
-  });
-}
+export const stateSection: Section = {
+  title: "States",
+  blocks: [
+    text("What `status` shows. `starting`, `settling` and `registering` pass within a minute."),
+    table(
+      ["state", "meaning", "the agent", "exit code"],
+      Object.entries(WORDS).map(([state, { meaning, action }]) => [
+        `\`${state}\``,
+        meaning,
+        action,
+        String(EXITS[state]?.exit),
+      ]),
+    ),
+    text(
+      "A robot that could not get a code yet has the exit code of the cause: 4 while the service is unreachable, 1 for its own disk. " +
+        "While a disk or network drive does not answer, the exit code is 1.",
+    ),
+  ],
+};

@@ -2,9 +2,10 @@ import { agentProgram } from "../../src/agent/commands/table.ts";
 import type { ProgramTable } from "../../src/cli/command-table.ts";
 import { operatorProgram } from "../../src/operator/program.ts";
 import { serviceProgram } from "../../src/service/program.ts";
-import { agentManPages, type ManPage } from "../manual/pages.ts";
-import { operatorManPages } from "../manual/operator-pages.ts";
-import type { PageEdition } from "../manual/roff.ts";
+import { agentManPages } from "../manual/agent.ts";
+import { operatorManPage } from "../manual/operator.ts";
+import type { ManPage, PageEdition } from "../manual/roff.ts";
+import { serviceManPage } from "../manual/service.ts";
 import { CONSOLE_PART } from "./bundled.ts";
 
 export type PackageName = "robot-policy-agent" | "robot-policy";
@@ -54,11 +55,13 @@ export const PACKAGES: readonly PackageContents[] = [
     prefix: "robot-policy.",
     files: {
       [`usr/lib/systemd/system/${SERVICE}.service`]: `systemd/${SERVICE}.service`,
+      [`usr/lib/systemd/system/${SERVICE}-backup.service`]: `systemd/${SERVICE}-backup.service`,
+      [`usr/lib/systemd/system/${SERVICE}-backup.timer`]: `systemd/${SERVICE}-backup.timer`,
       [`usr/lib/sysusers.d/${SERVICE}.conf`]: `systemd/${SERVICE}.sysusers`,
       [`etc/${SERVICE}/config.example.yaml`]: "config/service.example.yaml",
       [`etc/${SERVICE}/models.example.yaml`]: "config/models.example.yaml",
     },
-    manPages: operatorManPages,
+    manPages: async (edition) => [operatorManPage(edition), serviceManPage(edition)],
   },
 ];
 

@@ -3,7 +3,7 @@ import * as z from "zod";
 import { BODY_BYTES } from "./wire/body-bytes.ts";
 import { operationsOf } from "./wire/operation.ts";
 import { pageQuerySchema, WHOLE_LIST } from "./wire/pages.ts";
-import { text } from "./wire/text.ts";
+import { describeValues, text } from "./wire/text.ts";
 
 /** Body of `POST /v1/me/deployments`. The service document gives no bounds; these fit every possible name and id. */
 export const deploymentCreateSchema = z
@@ -15,16 +15,18 @@ export const deploymentCreateSchema = z
 export type DeploymentCreate = z.output<typeof deploymentCreateSchema>;
 
 export const DEPLOYMENT_STATUSES = ["preparing", "active", "failed", "retired"] as const;
+export const DEPLOYMENT_STATUS_MEANINGS: Readonly<Record<(typeof DEPLOYMENT_STATUSES)[number], string>> = {
+  preparing: "the endpoint in the robot's region is not known to be healthy yet",
+  active: "the robot is served",
+  failed: "last_error_code says why; the deployment recovers by itself once that is fixed",
+  retired: "the deployment was ended or replaced; this is final",
+};
 
 /** One model serving one robot. The service document leaves the members open; a client needs only `id` and `status`. */
 export const deploymentViewSchema = z
   .looseObject({
     id: z.string(),
-    status: z
-      .string()
-      .describe(
-        "preparing: the endpoint in the robot's region is not known to be healthy yet. active: the robot is served. failed: last_error_code says why; the deployment recovers by itself once that is fixed. retired: the deployment was ended or replaced; this is final. More values may be added.",
-      ),
+    status: z.string().describe(`${describeValues(DEPLOYMENT_STATUS_MEANINGS)} More values may be added.`),
     model: z.string().nullish().describe("Slug of the model."),
     subject_id: z.string().nullish().describe("Id of the checkpoint."),
     robot: z.string().nullish().describe("Name of the robot."),

@@ -5,7 +5,7 @@ import { labelsSchema, REGION_LENGTH, ROBOT_TYPE_ID_LENGTH } from "./robots.ts";
 import { BODY_BYTES } from "./wire/body-bytes.ts";
 import { operationsOf } from "./wire/operation.ts";
 import { pageQuerySchema, WHOLE_LIST } from "./wire/pages.ts";
-import { text } from "./wire/text.ts";
+import { describeValues, text } from "./wire/text.ts";
 
 export const SUBJECT_LENGTH = { minimum: 1 } as const;
 export const PEAK_ACTIVE_ROBOTS = { minimum: 1 } as const;
@@ -16,6 +16,13 @@ export const READINESS_MODES = ["always_ready", "scheduled", "on_demand"] as con
 export const readinessModeSchema = z.enum(READINESS_MODES).meta({ id: "ReadinessMode" });
 
 export const FLEET_STATUSES = ["preparing", "ready", "degraded", "blocked"] as const;
+export const FLEET_STATUS_MEANINGS: Readonly<Record<(typeof FLEET_STATUSES)[number], string>> = {
+  preparing:
+    "some endpoints it needs have not been healthy since its model was chosen, or its next operating window has not started",
+  ready: "all endpoints that its robots need are healthy",
+  degraded: "it was ready, and now an endpoint fails or some robots cannot run the model",
+  blocked: "it cannot become ready until a person does what blocker says",
+};
 export const fleetStatusSchema = z.enum(FLEET_STATUSES).meta({ id: "FleetStatus" });
 
 const count = z.int().min(0);
@@ -172,9 +179,7 @@ export const fleetViewSchema = z
     subject: z.string().describe("Subject of active_model, as it was requested."),
     readiness_mode: readinessModeSchema,
     peak_active_robots: z.int().min(PEAK_ACTIVE_ROBOTS.minimum),
-    status: fleetStatusSchema.describe(
-      "preparing: some endpoints it needs have not been healthy since its model was chosen, or its next operating window has not started. ready: all endpoints that its robots need are healthy. degraded: it was ready, and now an endpoint fails or some robots cannot run the model. blocked: it cannot become ready until a person does what blocker says.",
-    ),
+    status: fleetStatusSchema.describe(describeValues(FLEET_STATUS_MEANINGS)),
     blocker: z
       .string()
       .nullish()

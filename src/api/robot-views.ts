@@ -1,6 +1,7 @@
 import * as z from "zod";
 
 import { eachOf, ROBOT_TEXT_NAMES } from "./robot-texts.ts";
+import { describeValues } from "./wire/text.ts";
 
 /** The texts of a registration in an answer. Other services, and ours of before, may not know a text. */
 export const robotTextMembers = eachOf(ROBOT_TEXT_NAMES, () => z.string().nullable().default(null));
@@ -32,6 +33,12 @@ export type RobotStatus = (typeof ROBOT_STATUSES)[number];
 /** What is known of a robot at the moment, for people. `status` has no word for a robot that is not monitored. */
 const PRESENCES = ["online", "not_ready", "offline", "not_monitored"] as const;
 export type RobotPresence = (typeof PRESENCES)[number];
+export const PRESENCE_MEANINGS: Readonly<Record<RobotPresence, string>> = {
+  online: "its heartbeats arrive",
+  not_ready: "online, but it cannot register",
+  offline: "its heartbeats do not arrive",
+  not_monitored: "no computer is enrolled, so no heartbeats come; status is then offline",
+};
 
 const robotFleetSchema = z
   .object({ id: z.string(), name: z.string(), subject: z.string().describe("Subject of its active model.") })
@@ -60,13 +67,7 @@ export const identifiedRobotViewSchema = robotViewSchema
       .nullable()
       .default(null)
       .describe("The region that the computer worked out when it enrolled, and how."),
-    presence: z
-      .enum(PRESENCES)
-      .nullable()
-      .default(null)
-      .describe(
-        "online; not_ready: online, but it cannot register; offline; not_monitored: no computer is enrolled, so no heartbeats come. For such a robot status is offline.",
-      ),
+    presence: z.enum(PRESENCES).nullable().default(null).describe(describeValues(PRESENCE_MEANINGS)),
     not_ready_reason: z.string().nullable().default(null).describe("Why the robot is not_ready; null otherwise."),
     fleets: z
       .array(robotFleetSchema)

@@ -203,6 +203,9 @@ export function jsonSchema(schema: z.ZodType, title: string, description: string
   const described = z.toJSONSchema(schema, {
     io: "input",
     override({ zodSchema, jsonSchema }) {
+      // As it is written: zod leaves out the default of what is transformed.
+      const preset = z.globalRegistry.get(zodSchema)?.["default"];
+      if (preset !== undefined) Object.assign(jsonSchema, { default: preset });
       if (!(zodSchema instanceof z.ZodObject)) return;
       jsonSchema.additionalProperties = false;
       jsonSchema.patternProperties = { "^x-": { description: "Ignored: a place for your own notes." } };

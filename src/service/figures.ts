@@ -1,8 +1,11 @@
 import { sql } from "kysely";
 
 import { type Clock, isoTime } from "../platform/clock.ts";
+import type { Files } from "../platform/files/files.ts";
+import { countFleets } from "./fleets/report-states.ts";
 import { createFresh } from "./kernel/coalesce.ts";
 import type { Figure, Metrics } from "./kernel/metrics.ts";
+import { lastBackupS } from "./kernel/store/backups/last-backup.ts";
 import type { Reader } from "./kernel/store/store.ts";
 
 /** How long figures are cached, because anyone may request the metrics; Prometheus does every few seconds. */
@@ -10,7 +13,22 @@ export const FIGURES_FRESH_MS = 5000;
 /** The same of robots: counting 100,000 of them takes 70 ms of a thread. */
 export const ROBOTS_FRESH_MS = 30_000;
 
+/** The same of fleets; deriving 1,000 fleets reads all of their members. */
+export const FLEETS_FRESH_MS = 30_000;
+/** Figures of robots and fleets take at most a tenth of one thread, however many there are. */
+const REST_RATIO = 10;
+
 const NO_ROBOTS = { online: 0, not_ready: 0, offline: 0, frozen: 0, not_monitored: 0 } as const;
+
+/** Metrics of the backups of a data directory. A PostgreSQL database is backed up by its own programs. */
+export function addBackupFigure(metrics: Metrics, files: Files, dataDirectory: string): void {
+  metrics.addFigure({
+    name: "last_backup_timestamp_seconds",
+    help: "When robot-policy-service backup last succeeded, in seconds since the Unix epoch; 0 if never. Not of PostgreSQL.",
+    label: null,
+    count: async () => [{ kind: "", count: await lastBackupS(files, dataDirectory) }],
+  });
+}
 
 /**
  * Metrics from the store; queried only when /metrics is requested.
@@ -19,7 +37,7 @@ const NO_ROBOTS = { online: 0, not_ready: 0, offline: 0, frozen: 0, not_monitore
  */
 export function addStoreFigures(reader: Reader, metrics: Metrics, clock: Clock, onlineWindowMs: number): void {
   const add = (figure: Figure, freshMs = FIGURES_FRESH_MS) =>
-    metrics.addFigure({ ...figure, count: createFresh(() => figure.count(), freshMs, clock) });
+    metrics.addFigure({ ...figure, count: createFresh(() => figure.count(), freshMs, clock, REST_RATIO) });
   const robots: Figure = {
     name: "robots",
     help: "Robots by their status; not_ready: online, but the robot cannot register; not_monitored: no computer is enrolled. Replicas that share a store report the same.",
@@ -43,6 +61,29 @@ export function addStoreFigures(reader: Reader, metrics: Metrics, clock: Clock, 
     },
   };
   add(robots, ROBOTS_FRESH_MS);
+  add(
+    {
+      name: "fleets",
+      help: "Fleets by their status.",
+      label: "status",
+      count: () => countFleets(reader, clock.wallMs()),
+    },
+    FLEETS_FRESH_MS,
+  );
+  add({
+    name: "enrolments",
+    help: "Robot computers that wait for an operator to approve their code.",
+    label: "status",
+    async count() {
+      const { count } = await reader
+        .selectFrom("enrolments")
+        .where("status", "=", "pending")
+        .where("expires_at", ">", isoTime(clock.wallMs()))
+        .select(({ fn }) => fn.countAll<number>().as("count"))
+        .executeTakeFirstOrThrow();
+      return [{ kind: "waiting", count }];
+    },
+  });
   add({
     name: "endpoints",
     help: "Inference endpoints of the catalog, by their health.",

@@ -128,8 +128,15 @@ export const serviceProgram: ProgramTable<never, CommandContext> = {
       name: "backup",
       summary: "write a consistent copy of a data directory to a new file, also while the service runs",
       argument: "FILE",
-      flags: [...STORE_FLAGS, JSON_FLAG],
-      examples: ['robot-policy-service backup "robots-$(date +%F).db" --data /srv/robot-policy'],
+      flags: [
+        ...STORE_FLAGS,
+        { flag: "--keep <number>", summary: "FILE is a folder: name the backup by its time, and keep the newest ones" },
+        JSON_FLAG,
+      ],
+      examples: [
+        'robot-policy-service backup "robots-$(date +%F).db" --data /srv/robot-policy',
+        "robot-policy-service backup /var/backups/robot-policy --keep 14 --data /srv/robot-policy",
+      ],
       load: async () => (await import("./commands/copies.ts")).backup,
     },
     {

@@ -10,6 +10,7 @@ import { type AddressInfo, isIPv6 } from "node:net";
 import { assemble, type AssemblyConfiguration } from "./assembly.ts";
 import { AUDIT_RETENTION_DAYS } from "./configuration/configuration.ts";
 import { createHealthProbe, READINESS_TIMES, type ReadinessTimes } from "./endpoints/prober.ts";
+import { addBackupFigure } from "./figures.ts";
 import { IDENTITY_SETTINGS, type IdentitySettings } from "./identity/index.ts";
 import type { ListenAddress } from "./kernel/connections/listen-address.ts";
 import type { ServiceMachine } from "./kernel/machine.ts";
@@ -111,6 +112,9 @@ async function start(
   if ("state" in store) return store;
   const health = createHealthProbe(readiness.probeTimeoutMs);
   const metrics = createMetrics();
+  if (configuration.store.kind === "sqlite") {
+    addBackupFigure(metrics, machine.files, configuration.store.dataDirectory);
+  }
   const foundation = { store, health, metrics, pair };
   const assembled = await assemble(configuration, foundation, machine, resources, reloads);
   if (assembled.state === "failed") return assembled;

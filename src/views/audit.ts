@@ -20,7 +20,7 @@ export interface AuditItem {
 }
 
 /** What is said of each action before its subject: `bootstrap created the key cell 4`. */
-const VERBS: Readonly<Record<AuditAction, string>> = {
+export const VERBS: Readonly<Record<AuditAction, string>> = {
   "api_key.create": "created the key",
   "api_key.revoke": "revoked the key",
   "api_key.rotate": "replaced the key",

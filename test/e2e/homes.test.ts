@@ -5,6 +5,7 @@
  */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 
+import { pageBlock, rootScript } from "../support/documents/blocks.ts";
 import { tellJournals } from "../support/nspawn/journal.ts";
 import { PACKAGE } from "../support/nspawn/package.ts";
 import { MANIFEST_FILE, ROBOT_FILES, type RobotComputer, UNIT } from "../support/nspawn/robot.ts";
@@ -59,7 +60,7 @@ describe.skipIf(whySkipped !== "")(
 
     test("grant → reads the file, even if a tool replaces it; grant --revoke → removes all access", async () => {
       const former = await robot.ask("getfacl --recursive --absolute-names /home/ada");
-      await robot.run(`${PACKAGE} grant`);
+      await robot.run(rootScript(await pageBlock("systemd/README.md: sudo robot-policy-agent grant --dry-run")));
       await expectOnDisk();
       await asOperator(`umask 022; echo "{}" >${CALIBRATION}.new; mv ${CALIBRATION}.new ${CALIBRATION}`);
       await expectOnDisk();
@@ -97,6 +98,20 @@ describe.skipIf(whySkipped !== "")(
       await asOperator(`umask 077; echo "[3]" >${CALIBRATION}.new; mv ${CALIBRATION}.new ${CALIBRATION}`);
       await expectOnDisk();
       await robot.run(`${PACKAGE} grant --revoke`);
+    });
+
+    test("files of a group, and the drop-in of the page → the agent reads them", async () => {
+      const dropIn = await pageBlock(
+        "systemd/README.md: # sudo systemctl edit robot-policy-agent; then: sudo systemctl restart robot-policy-agent",
+      );
+      await robot.run(`groupadd lab; mkdir -m 750 /srv/lab; echo 1 >/srv/lab/arm.yaml; chmod 640 /srv/lab/arm.yaml
+        chgrp -R lab /srv/lab; sed -i '$s|.*|  - /srv/lab/arm.yaml|' ${MANIFEST_FILE}`);
+      await robot.until(({ findings }) => findings.length > 0);
+      await robot.write(`/etc/systemd/system/${UNIT}.d/override.conf`, dropIn.text);
+      await robot.run(`systemctl daemon-reload; systemctl restart ${UNIT}`);
+      await robot.until(({ state, findings }) => state === "registered" && findings.length === 0);
+      await robot.run(`rm /etc/systemd/system/${UNIT}.d/override.conf; systemctl daemon-reload
+        sed -i '$s|.*|  - ${CALIBRATION}|' ${MANIFEST_FILE}; systemctl restart ${UNIT}`);
     });
 
     test("purge → no access control entries left, and none on new files", async () => {

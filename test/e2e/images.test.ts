@@ -5,20 +5,23 @@
  */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 
+import { argvOf, pageBlock } from "../support/documents/blocks.ts";
 import { tellJournals } from "../support/nspawn/journal.ts";
 import { debianPackage, PACKAGE } from "../support/nspawn/package.ts";
 import {
   CONFIGURATION_FILE,
   createRobotComputer,
   installPackage,
-  KEY_FILE,
+  MANIFEST_FILE,
   provision,
+  ROBOT_FILES,
   type RobotComputer,
   UNIT,
 } from "../support/nspawn/robot.ts";
 import { BOOKWORM, debianRoot, LIMIT_MS, RELEASES, STEP_BY_STEP } from "../support/nspawn/root.ts";
-import { type SiteService, startSiteService } from "../support/nspawn/service.ts";
-import { openSite, type Site, whySkipped } from "../support/nspawn/site.ts";
+import { SITE_CA_FILE, SITE_KEY_FILE, type SiteService, startSiteService } from "../support/nspawn/service.ts";
+import { openSite, type Site, SITE_ADDRESS, whySkipped } from "../support/nspawn/site.ts";
+import { OPERATOR_PROGRAM } from "../support/programs/programs-built.ts";
 import { eventually } from "../support/robot/robot.ts";
 
 const SETUP_UNIT = `${PACKAGE}-setup.service`;
@@ -74,41 +77,58 @@ describe.skipIf(whySkipped !== "").each(RELEASES.filter(({ systemd }) => systemd
       expect(registrations).toHaveLength(2);
     });
 
-    test("12: image with an enrollment key → two robots enroll by themselves, and no key of the organization stays on them", async () => {
-      const expiresAt = new Date(Date.now() + 24 * 60 * 60_000).toISOString();
-      const { body } = await service.send("POST", "/v1/me/api-keys", {
-        label: "plant",
-        scopes: ["robots:enroll"],
-        enrollment: { uses: 2 },
-        expires_at: expiresAt,
-      });
-      await using bulk = await flash("bulk");
-      const keyFile = `/var/lib/${PACKAGE}/enrolment-key`;
-      await bulk.image.run(
-        `umask 077; cat >${keyFile}; chown ${PACKAGE}: ${keyFile}; rm ${KEY_FILE}
-        sed -i 's|^service:|service:\\n  identity: enrolled\\n  enrolment_key_file: ${keyFile}|' ${CONFIGURATION_FILE}`,
-        { input: `${String(body["api_key"])}\n` },
-      );
-      const layers = [bulk.layer(), image.layer(), ...system];
+    test("12: twenty robots from one image, as the page says → robots enroll by themselves, and no key of the organization stays on them", async () => {
+      await using bulk = await createRobotComputer(site, { layers: system, hostname: "bulk" });
+      await fillAsThePageSays(bulk);
+      const layers = [bulk.layer(), ...system];
       await using first = await createRobotComputer(site, { layers, hostname: "bulk-1" });
       await using second = await createRobotComputer(site, { layers, hostname: "bulk-2" });
       await first.cable("pulled");
       await Promise.all([first.boot(), second.boot()]);
       expect([await first.ask(`systemctl is-active ${UNIT}`), await first.failedUnits()]).toEqual(["active", ""]);
       await first.cable("plugged");
-      const fingerprints = new Set<unknown>();
       for (const robot of [first, second]) {
         await robot.until(({ state }) => state === "registered");
-        const installation = await service.send("GET", `/v1/robots/${robot.hostname}/installation`);
-        expect(installation.body).toMatchObject({ state: "active" });
-        fingerprints.add(installation.body["key_fingerprint"]);
         // Keys of the organization have this prefix; the robot's own credential does not.
         expect(
           await robot.ask("grep -rlE 'sk_[a-z]+_[0-9A-Za-z]{20}' /etc /run /var /root /home /tmp 2>/dev/null || true"),
         ).toBe("");
       }
-      expect(fingerprints.size).toBe(2);
+      const listed = await operator(["robots", "list", "--site", "plant-1", "--columns", "name"]);
+      const names = listed.stdout.match(/^cell-[0-9a-f]{12,}$/gm) ?? [];
+      const installations = await Promise.all(
+        names.map(async (name) => (await service.send("GET", `/v1/robots/${name}/installation`)).body),
+      );
+      expect(installations).toMatchObject([{ state: "active" }, { state: "active" }]);
+      expect(new Set(installations.map(({ key_fingerprint: key }) => key)).size).toBe(2);
     });
+
+    const operator = (argv: readonly string[]) => {
+      const connection = ["--url", `https://${SITE_ADDRESS}`, "--ca-file", SITE_CA_FILE, "--key-file", SITE_KEY_FILE];
+      return site.run([process.execPath, OPERATOR_PROGRAM, ...argv, ...connection]);
+    };
+
+    /** Every block of "Twenty robots from one image", with the site's service and its authority. */
+    async function fillAsThePageSays(bulk: RobotComputer): Promise<void> {
+      const makeKey = argvOf(
+        await pageBlock(
+          "systemd/README.md: robot-policy keys create 'images of July' --enroll --uses 20 --expires 7d --site plant-1 --out ./enrolment-key",
+        ),
+      );
+      const fill = await pageBlock("systemd/README.md: apt install ./robot-policy-agent_0.1.0_amd64.deb");
+      const configuration = await pageBlock("systemd/README.md: # /etc/robot-policy-agent/config.yaml");
+      const manifest = await pageBlock("systemd/README.md: # /etc/robot-policy-agent/robot-manifest.yaml");
+
+      await bulk.image.run("systemctl mask systemd-firstboot.service");
+      await operator(makeKey.map((word) => word.replace("./", bulk.disk("/root/"))));
+      for (const path of ROBOT_FILES) await bulk.image.write(path, `# ${path}\noffsets: [0.0, 0.1, -0.2]\n`);
+      const script = fill.text.replace(/apt install \S+/, `dpkg --install ${(await debianPackage()).path}`);
+      await bulk.image.run(`cd /root\n${script}`);
+      await bulk.image.write("/etc/ca.pem", service.ca);
+      const own = configuration.text.replace(/url: .*/, `url: ${service.url}\n  ca_file: /etc/ca.pem`);
+      await bulk.image.write(CONFIGURATION_FILE, own);
+      await bulk.image.write(MANIFEST_FILE, manifest.text);
+    }
 
     test("setup unit, network comes later → registers once, without the daemon", async () => {
       await using robot = await flash("cell-3");

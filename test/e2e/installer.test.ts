@@ -10,6 +10,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 
 import { inventory } from "../support/nspawn/inventory.ts";
+import { pageBlock, rootScript } from "../support/documents/blocks.ts";
 import { tellJournals } from "../support/nspawn/journal.ts";
 import { type DebianPackage, debianPackage, PACKAGE } from "../support/nspawn/package.ts";
 import {
@@ -87,8 +88,11 @@ describe.skipIf(whySkipped !== "")(
     });
 
     test("install, init, start → registers, without the unpacked folder", async () => {
-      const { code, stdout, stderr } = await installed();
-      expect(`${code} ${stderr}`).toBe("0 ");
+      const block = await pageBlock(
+        "systemd/README.md: sudo node_modules/.bin/node dist/robot-policy-agent.cjs install",
+      );
+      const { stdout, stderr } = await robot.run(`cd ${UNPACKED}\n${unpacked(rootScript(block))}`);
+      expect(stderr).toBe("");
       expect(stdout).toContain("robot-policy-agent init");
       await robot.run(`mv ${UNPACKED} ${UNPACKED}.away`);
       await provision(robot, service);
@@ -208,15 +212,15 @@ describe.skipIf(whySkipped !== "")(
         layers: [await debianRoot(BOOKWORM)],
         hostname: `cell${flag}`,
       });
-      const programs = robot.disk(UNPACKED);
-      const { stdout } = await site.run([
-        `${programs}/node`,
-        `${programs}/dist/${PACKAGE}.cjs`,
-        "install",
-        "--root",
-        image.disk("/"),
-        flag,
-      ]);
+      const block = await pageBlock(
+        "systemd/README.md: sudo node_modules/.bin/node dist/robot-policy-agent.cjs install --root /mnt/image --first-boot --key-file ./api-key",
+      );
+      const script = unpacked(rootScript(block))
+        .replaceAll("/mnt/image", image.disk(""))
+        .replace("--first-boot", flag)
+        .replace(" init ", " init --no-test ");
+      const makeKey = `umask 077; echo ${service.key} >api-key`;
+      const { stdout } = await site.run(["sh", "-ec", `cd ${robot.disk(UNPACKED)}\n${makeKey}\n${script}`]);
       expect(stdout).toContain("is installed in");
       await image.boot();
       await provision(image, service);
@@ -234,3 +238,8 @@ describe.skipIf(whySkipped !== "")(
     });
   },
 );
+
+/** The script with the Node of the unpacked folder. */
+function unpacked(script: string): string {
+  return script.replaceAll("node_modules/.bin/node", "./node");
+}

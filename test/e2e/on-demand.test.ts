@@ -5,6 +5,7 @@
  */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 
+import { pageBlock, rootScript } from "../support/documents/blocks.ts";
 import { tellJournals } from "../support/nspawn/journal.ts";
 import { debianPackage, NEWER_VERSION, PACKAGE } from "../support/nspawn/package.ts";
 import {
@@ -62,7 +63,8 @@ describe.skipIf(whySkipped !== "").each(RELEASES)(
     const journal = () => robot.ask(`journalctl -b -o cat --no-pager ${ofUnit}`);
 
     test("systemctl enable --now of the timer → registered by its first look, and no agent runs", async () => {
-      await robot.run(`systemctl disable --now ${UNIT}; systemctl enable --now ${TIMER}`);
+      const block = await pageBlock("systemd/README.md: sudo systemctl disable --now robot-policy-agent.service");
+      await robot.run(rootScript(block));
       await eventually(isRegistered, "the first registration");
       await untilTrue(robot, `! pgrep -u ${PACKAGE}`);
       expect(await robot.show("ActiveState")).toBe("inactive");

@@ -5,12 +5,12 @@
  */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 
+import { pageBlock, rootScript } from "../support/documents/blocks.ts";
 import { tellJournals } from "../support/nspawn/journal.ts";
 import { type DebianPackage, debianPackage, PACKAGE } from "../support/nspawn/package.ts";
 import {
   CONFIGURATION_FILE,
   createRobotComputer,
-  installPackage,
   KEY_FILE,
   provision,
   ROBOT_FILES,
@@ -50,7 +50,8 @@ describe.skipIf(whySkipped !== "").each(RELEASES)(
     afterAll(() => resources.disposeAsync());
 
     test("dpkg --install → nothing runs yet, and nothing has failed", async () => {
-      const { stdout } = await installPackage(robot, deb);
+      const block = await pageBlock("README.md: sudo apt install ./robot-policy-agent_0.1.0_amd64.deb");
+      const { stdout } = await robot.run(rootScript(block).replace(/apt install \S+/, `dpkg --install ${deb.path}`));
       // The next step, with a key or by enrolment.
       expect(stdout).toMatch(/next: sudo robot-policy-agent init$/m);
       expect(await robot.show("ActiveState")).toBe("inactive");

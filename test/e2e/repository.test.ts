@@ -11,6 +11,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 
 import { publish } from "../../scripts/packaging/repository.ts";
+import { pageBlock, rootScript } from "../support/documents/blocks.ts";
 import { tellJournals } from "../support/nspawn/journal.ts";
 import { debianPackage, NEWER_VERSION, PACKAGE, SECOND_PACKAGE } from "../support/nspawn/package.ts";
 import { createRobotComputer, provision, type RobotComputer, STATE_FILE, UNIT } from "../support/nspawn/robot.ts";
@@ -70,11 +71,13 @@ describe.skipIf(whyNot !== "").each(RELEASES)(
       robot.run(`export DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8; ${command}`, { limitMs: LIMIT_MS });
 
     test("key and .sources file → apt update without a complaint, apt install of both", async () => {
-      await robot.run(`install -D -m 644 ${REPOSITORY}/robot-policy.asc /etc/apt/keyrings/robot-policy.asc
-        cp ${REPOSITORY}/robot-policy.sources /etc/apt/sources.list.d/`);
-      const { stdout, stderr } = await apt("apt-get update");
+      const block = await pageBlock(
+        "systemd/README.md: sudo install -D -m 644 robot-policy.asc /etc/apt/keyrings/robot-policy.asc",
+      );
+      const script = rootScript(block).replace("apt update && apt install", "apt-get update && apt-get install --yes");
+      const { stdout, stderr } = await apt(`cd ${REPOSITORY}\n${script}`);
       expect(stdout + stderr).not.toMatch(/^[WE]:/m);
-      await apt(`apt-get install --yes ${PACKAGE} ${SECOND_PACKAGE}`);
+      await apt(`apt-get install --yes ${SECOND_PACKAGE}`);
       const versions = `${PACKAGE} --version; robot-policy --version; robot-policy-service --version`;
       expect(await robot.ask(versions)).toMatch(/^(\S+)\n\1\n\1$/);
       expect(await robot.failedUnits()).toBe("");

@@ -3,21 +3,21 @@
  *
  * @module-tag needs/machine
  */
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 
+import { pageBlock, rootScript } from "../support/documents/blocks.ts";
+import { ROOT } from "../support/documents/pages.ts";
 import { tellJournals } from "../support/nspawn/journal.ts";
 import { type Computer, createComputer } from "../support/nspawn/nspawn.ts";
-import { debianPackage, SECOND_PACKAGE } from "../support/nspawn/package.ts";
+import { debianPackage, NEWER_VERSION, SECOND_PACKAGE } from "../support/nspawn/package.ts";
 import { wroteToJournal } from "../support/nspawn/robot.ts";
 import { BOOKWORM, debianRoot, LIMIT_MS, RELEASES, STEP_BY_STEP } from "../support/nspawn/root.ts";
 import { openSite, type Site, whySkipped } from "../support/nspawn/site.ts";
-import { OPERATOR_PROGRAM } from "../support/programs/programs-built.ts";
+import { OPERATOR_PROGRAM, SERVICE_PROGRAM } from "../support/programs/programs-built.ts";
 import { eventually } from "../support/robot/robot.ts";
 
-const root = join(import.meta.dirname, "../..");
 const HOSTNAME = "policy-1";
 /** The address of the first computer of a site. */
 const OWN_ADDRESS = "10.77.1.1";
@@ -33,11 +33,12 @@ describe.skipIf(whySkipped !== "").each(RELEASES.filter(({ systemd }) => systemd
     let site: Site;
 
     beforeAll(async () => {
-      const deb = await debianPackage();
+      const [deb, newer] = [await debianPackage(), await debianPackage(NEWER_VERSION)];
       site = resources.use(await openSite());
-      const layers = [await debianRoot(release), deb.layer];
+      const layers = [await debianRoot(release), deb.layer, newer.layer];
       computer = resources.use(await createComputer(site, { layers, hostname: HOSTNAME }));
-      await computer.image.run(`dpkg --install ${deb.second.path}`);
+      const install = await pageBlock("src/service/PRODUCTION.md: sudo apt install ./robot-policy_0.1.0_amd64.deb");
+      await computer.image.run(installing(deb.second.path, rootScript(install)));
       // Tests start it two dozen times, so use a compile cache and a short restart delay.
       await computer.image.write(
         `/etc/systemd/system/${UNIT}.d/test.conf`,
@@ -77,8 +78,11 @@ describe.skipIf(whySkipped !== "").each(RELEASES.filter(({ systemd }) => systemd
       expect(await show("ActiveState")).toBe("inactive");
     });
 
-    test("systemctl enable --now → returns once it answers requests", async () => {
-      await computer.run(`systemctl enable --now ${UNIT}`);
+    test("start, following the page → returns once it answers requests", async () => {
+      const start = await pageBlock(
+        "src/service/PRODUCTION.md: sudo robot-policy-service serve --check --config /etc/robot-policy-service/config.yaml",
+      );
+      await computer.run(rootScript(start));
       expect(await get("/readyz")).toBe("HTTP/1.1 200 OK");
       expect(await show("StatusText")).not.toBe("");
     });
@@ -98,6 +102,21 @@ describe.skipIf(whySkipped !== "").each(RELEASES.filter(({ systemd }) => systemd
       await computer.run(`systemctl reload ${UNIT}`);
       expect(await get("/readyz")).toBe("HTTP/1.1 200 OK");
       expect(await show("MainPID")).toBe(processId);
+    });
+
+    test("a key that can only register, following the page → is printed", async () => {
+      const create = await pageBlock(
+        "src/service/PRODUCTION.md: sudo robot-policy-service keys create --config /etc/robot-policy-service/config.yaml --label 'cell 4' --scope robots:setup",
+      );
+      expect(await computer.ask(rootScript(create))).toMatch(/sk_rps_/);
+    });
+
+    test("backup timer → a backup in its folder, which the metrics tell of", async () => {
+      expect(await computer.ask(`systemctl is-active ${PROGRAM}-backup.timer`)).toBe("active");
+      const folder = `/var/lib/${PROGRAM}-backup`;
+      expect(await computer.ask(`ls ${folder}`)).toMatch(/^robot-policy-\d{4}-\d\d-\d\dT\d{6}Z\.db$/);
+      expect(await computer.ask(`stat -c "%a %U" ${folder}`)).toBe(`700 ${PROGRAM}`);
+      expect(await computer.ask(`stat -c "%a %U" /var/lib/${PROGRAM}/last-backup`)).toBe(`644 ${PROGRAM}`);
     });
 
     test("kill -9 → restarted by systemd on the same data", async () => {
@@ -169,14 +188,28 @@ describe.skipIf(whySkipped !== "").each(RELEASES.filter(({ systemd }) => systemd
     });
 
     test("port 443 with a private authority, following the service's page → works, also after renewal", async () => {
-      const [makeAuthority, makeCertificate, install] = await shellBlocks("## TLS by an authority of your own");
+      const makeAuthority = await pageBlock(
+        "src/service/README.md: openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 3650",
+      );
+      const makeCertificate = await pageBlock(
+        "src/service/README.md: openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj '/CN=policy.example.com' -keyout key.pem -out request.pem",
+      );
+      const install = rootScript(
+        await pageBlock("src/service/README.md: sudo groupadd --system --force robot-policy-tls"),
+      );
+      const configuration = await pageBlock("src/service/PRODUCTION.md: # /etc/robot-policy-service/config.yaml");
       const folder = `/etc/${PROGRAM}/tls-recipe`;
-      await site.run(["sh", "-ec", `mkdir -p ${computer.disk(folder)}; cd ${computer.disk(folder)}; ${makeAuthority}`]);
-      const sign = `cd ${computer.disk(folder)}; ${makeCertificate?.replace("192.0.2.10", OWN_ADDRESS)}`;
+      await site.run([
+        "sh",
+        "-ec",
+        `mkdir -p ${computer.disk(folder)}; cd ${computer.disk(folder)}; ${makeAuthority.text}`,
+      ]);
+      const sign = `cd ${computer.disk(folder)}; ${makeCertificate.text.replace("192.0.2.10", OWN_ADDRESS)}`;
       await site.run(["sh", "-ec", sign]);
       await computer.run(`cd ${folder}; ${install}`);
       const tls = `/etc/${PROGRAM}/tls`;
-      await configure(`listen: 0.0.0.0:443\ntls: { cert_file: ${tls}/cert.pem, key_file: ${tls}/key.pem }`);
+      await computer.run(`cd /etc/${PROGRAM}; cp models.example.yaml models.yaml`);
+      await computer.write(`/etc/${PROGRAM}/config.yaml`, configuration.text);
       await computer.run(`chgrp root ${tls}/key.pem`);
       expect((await computer.run(`systemctl restart ${UNIT}`, { may_fail: true })).code).not.toBe(0);
       await wroteToJournal(computer, UNIT, /the TLS key file cannot be read \(EACCES\)/);
@@ -197,7 +230,7 @@ describe.skipIf(whySkipped !== "").each(RELEASES.filter(({ systemd }) => systemd
       const processId = await show("MainPID");
       const before = await servedCertificate();
       await site.run(["sh", "-ec", sign]);
-      await computer.run(`cd ${folder}; ${install?.split("\n")[2]}; systemctl reload ${UNIT}`);
+      await computer.run(`cd ${folder}; ${install.split("\n")[2]}; systemctl reload ${UNIT}`);
       await eventually(
         async () => ((await servedCertificate()) === before ? undefined : true),
         "the renewed certificate",
@@ -210,6 +243,34 @@ describe.skipIf(whySkipped !== "").each(RELEASES.filter(({ systemd }) => systemd
       const script = `openssl s_client -connect ${OWN_ADDRESS}:443 </dev/null 2>/dev/null | openssl x509 -noout -fingerprint`;
       return (await site.run(["sh", "-c", script])).stdout;
     }
+
+    test("upgrade and the way back, following the page → the newer program; then the older one on the backup", async () => {
+      const upgrade = await pageBlock("src/service/README.md: sudo systemctl stop robot-policy-service");
+      const back = await pageBlock(
+        "src/service/README.md: sudo systemctl stop robot-policy-service && sudo mv /var/lib/robot-policy-service /var/lib/robot-policy-service.upgraded",
+      );
+      await configure("listen: 127.0.0.1:8080");
+      const [deb, newer] = [await debianPackage(), await debianPackage(NEWER_VERSION)];
+      const key = await computer.ask(`cat /var/lib/${PROGRAM}/bootstrap-key`);
+      await computer.run(installing(newer.second.path, rootScript(upgrade)));
+      expect(await computer.ask(`${PROGRAM} --version`)).toBe(NEWER_VERSION);
+      expect(await get("/readyz")).toBe("HTTP/1.1 200 OK");
+      const organizations = `${PROGRAM} orgs list --config /etc/${PROGRAM}/config.yaml`;
+      await computer.run(`${PROGRAM} orgs create later --config /etc/${PROGRAM}/config.yaml`);
+      expect(await computer.ask(organizations)).toContain("later");
+
+      const backup = await computer.ask(`ls /var/lib/${PROGRAM}-backup/*.db | tail -1`);
+      await computer.run(
+        installing(deb.second.path, rootScript(back).replace(/\/var\/lib\/robot-policy-service-backup\/\S+/, backup)),
+      );
+      expect(await computer.ask(`${PROGRAM} --version`)).not.toBe(NEWER_VERSION);
+      expect(await get("/readyz")).toBe("HTTP/1.1 200 OK");
+      expect(await computer.ask(organizations)).not.toContain("later");
+      expect(await computer.ask(`cat /var/lib/${PROGRAM}/bootstrap-key`)).toBe(key);
+      expect(await computer.ask(`stat -c "%a %U" /var/lib/${PROGRAM} /var/lib/${PROGRAM}/service.db`)).toBe(
+        `700 ${PROGRAM}\n600 ${PROGRAM}`,
+      );
+    });
 
     test("upgrade → runs again if it ran; what was stopped stays stopped", async () => {
       const processId = await show("MainPID");
@@ -232,7 +293,7 @@ describe.skipIf(whySkipped !== "").each(RELEASES.filter(({ systemd }) => systemd
       expect(await computer.ask(`test -s /var/lib/${PROGRAM}/bootstrap-key; getent passwd ${PROGRAM}`)).toContain(
         PROGRAM,
       );
-      await computer.run(`rm -r /etc/${PROGRAM} /var/lib/${PROGRAM}`);
+      await computer.run(`rm -r /etc/${PROGRAM} /var/lib/${PROGRAM} /var/lib/${PROGRAM}-backup`);
       await computer.run(`dpkg --install ${(await debianPackage()).second.path}; dpkg --purge ${SECOND_PACKAGE}`);
       const left = `getent passwd ${PROGRAM}; ls -d /etc/${PROGRAM} /var/lib/${PROGRAM} /usr/lib/${SECOND_PACKAGE} 2>/dev/null`;
       expect((await computer.run(left, { may_fail: true })).stdout).toBe("");
@@ -241,10 +302,33 @@ describe.skipIf(whySkipped !== "").each(RELEASES.filter(({ systemd }) => systemd
   },
 );
 
-/** The shell blocks of a section of the service's page, without `sudo`, because the test is root. */
-async function shellBlocks(heading: string): Promise<readonly string[]> {
-  const page = await readFile(join(root, "src/service/README.md"), "utf8");
-  const [, section = ""] = page.split(`${heading}\n`);
-  const [own = ""] = section.split(/^##/m);
-  return [...own.matchAll(/^```sh\n(.*?)\n```$/gms)].map(([, text = ""]) => text.replaceAll("sudo ", ""));
+test.skipIf(whySkipped !== "")(
+  `programs and units copied, following the page, under systemd ${BOOKWORM.systemd}${whySkipped} → the service runs as its unit`,
+  { timeout: LIMIT_MS },
+  async () => {
+    await using site = await openSite();
+    await using computer = await createComputer(site, { layers: [await debianRoot(BOOKWORM)], hostname: HOSTNAME });
+    const checkout = computer.disk("/root/checkout");
+    const folders = ["config", "systemd"].map((name) => join(ROOT, name)).join(" ");
+    // A checkout after the first line of the block, and a Node in place of the machine's own.
+    await site.run([
+      "sh",
+      "-ec",
+      `mkdir -p ${checkout}; cp -r ${dirname(SERVICE_PROGRAM)} ${checkout}/dist; cp -r ${folders} ${checkout}
+      cp ${process.execPath} ${computer.disk("/usr/local/bin/node")}`,
+    ]);
+    await computer.boot();
+    const block = await pageBlock("systemd/README.md: npm ci && npm run build");
+    await computer.run(`cd /root/checkout\n${rootScript(block).replace(/^npm ci.*/, "")}`);
+    expect(await computer.ask("robot-policy --version; robot-policy-service --version")).toMatch(/^(\S+)\n\1$/);
+    await computer.run(
+      `cd /etc/${PROGRAM}; cp config.example.yaml config.yaml; systemctl start ${UNIT}; systemctl start ${PROGRAM}-backup`,
+    );
+    expect(await computer.ask(`ls /var/lib/${PROGRAM}-backup`)).toMatch(/\.db$/);
+  },
+);
+
+/** The script with the package on the disk, by dpkg: the computer has no repository. */
+function installing(path: string, script: string): string {
+  return script.replace(/apt install .*\.deb/, `dpkg --install ${path}`);
 }

@@ -27,4 +27,23 @@ export const GENERAL_SCOPES = API_KEY_SCOPES.filter((scope) => scope !== ENROLL_
 export const ROBOT_SCOPE = "robots:self";
 export type ApiKeyScope = (typeof API_KEY_SCOPES)[number];
 
+/** What a key with each permission may do. */
+export const SCOPE_MEANINGS: Readonly<Record<ApiKeyScope, string>> = {
+  "robots:setup": "register robots, and see a robot's last registration: all that a robot needs",
+  "robots:read": "list and see robots and their computers",
+  "robots:write": "approve, allow and deny enrolments; thaw, recover, rename and remove robots",
+  "robots:enroll": "enroll robots without an approval, and nothing else: `keys create --enroll`",
+  "fleets:write": "create, change and delete fleets",
+  "fleets:read": "list and see fleets",
+  "deployments:write": "deploy and retire",
+  "deployments:read": "list and see deployments",
+  "api-keys:write": "create and revoke keys that have no more scopes than the key itself",
+  "api-keys:read": "list keys",
+  "models:read": "list and see models, and the health of their servers",
+  "usage:read": "list usage",
+  "audit:read": "see who changed what, and which registrations were refused (the latter also with `robots:read`)",
+  "webhooks:write": "create, test, rotate and delete webhooks",
+  "webhooks:read": "list webhooks",
+};
+
 export type Scope = ApiKeyScope | typeof ROBOT_SCOPE;

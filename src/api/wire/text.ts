@@ -45,3 +45,10 @@ export function codePoints(value: string): number {
   }
   return count;
 }
+
+/** The values of a member with their meanings, for its description: `ready: all is well. blocked: …`. */
+export function describeValues(meanings: Readonly<Record<string, string>>): string {
+  return Object.entries(meanings)
+    .map(([value, meaning]) => `${value}: ${meaning}.`)
+    .join(" ");
+}

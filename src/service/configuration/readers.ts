@@ -89,5 +89,6 @@ function isAddressOrNetwork(text: string): boolean {
 export function seconds(bounds: NumberBounds, standardMs: number) {
   return number(bounds)
     .transform((written) => Math.round(written * MS_PER_S))
-    .default(standardMs);
+    .default(standardMs)
+    .meta({ default: standardMs / MS_PER_S });
 }

@@ -1,5 +1,7 @@
+import { FLEET_STATUSES } from "../../api/fleets.ts";
 import type { EventType } from "../../api/wire/event-types.ts";
 import { isoTime } from "../../platform/clock.ts";
+import type { KindCount } from "../kernel/metrics.ts";
 import type { OperationContext } from "../kernel/operation.ts";
 import { type Reader, readSnapshot } from "../kernel/store/store.ts";
 import type { Task } from "../kernel/tasks/task-loop.ts";
@@ -30,22 +32,44 @@ export function createReportFleets(context: ReportContext): Task {
     async run(signal) {
       const listening = await listListening(store.reader, [...EVENTS.values()]);
       for (const organization of listening) {
-        for (let after: string | null | undefined = null; after !== undefined;) {
-          const range = { after, rows: FLEETS_AT_A_TIME };
-          const fleets: readonly FleetFacts[] = await readSnapshot(store.reader, (snapshot) =>
-            listFleetFacts(snapshot, organization.organizationId, range),
-          );
+        for await (const fleets of fleetsOf(store.reader, organization.organizationId)) {
           const told = await findReported(store.reader, fleets);
           for (const facts of fleets) {
             if (signal.aborted) return;
             await reportFleet(context, facts, organization, told.get(facts.id) ?? null, machine.clock.wallMs());
           }
-          after = fleets.length < FLEETS_AT_A_TIME ? undefined : fleets.at(-1)?.id;
         }
       }
       await forgetReports(store, "fleet", listening);
     },
   };
+}
+
+/** All fleets of an organization, a few at a time: each has up to a thousand members. */
+async function* fleetsOf(reader: Reader, organizationId: string): AsyncIterable<readonly FleetFacts[]> {
+  for (let after: string | null | undefined = null; after !== undefined;) {
+    const range = { after, rows: FLEETS_AT_A_TIME };
+    const fleets: readonly FleetFacts[] = await readSnapshot(reader, (snapshot) =>
+      listFleetFacts(snapshot, organizationId, range),
+    );
+    yield fleets;
+    after = fleets.length < FLEETS_AT_A_TIME ? undefined : fleets.at(-1)?.id;
+  }
+}
+
+/** The fleets of all organizations, by their status. */
+export async function countFleets(reader: Reader, nowMs: number): Promise<readonly KindCount[]> {
+  const counts = new Map<string, number>(FLEET_STATUSES.map((status) => [status, 0]));
+  const owners = reader.selectFrom("fleets").select("organization_id").distinct().where("removed_at", "is", null);
+  for (const { organization_id: organizationId } of await owners.execute()) {
+    for await (const fleets of fleetsOf(reader, organizationId)) {
+      for (const facts of fleets) {
+        const { status } = deriveFleet(assessFleet(facts, nowMs));
+        counts.set(status, (counts.get(status) ?? 0) + 1);
+      }
+    }
+  }
+  return [...counts].map(([kind, count]) => ({ kind, count }));
 }
 
 type ReportContext = Pick<OperationContext, "store" | "machine" | "newId">;

@@ -3,19 +3,24 @@ import type { Clock } from "../../platform/clock.ts";
 /**
  * Caches the result of a call for `freshMs`. Calls meanwhile get the cached result or wait for the running call, so that a flood of calls
  * costs little. Failures reject the waiting calls and are not cached.
+ *
+ * @param restRatio a result is cached at least that many times as long as its call took.
  */
 export function createFresh<T>(
   ask: () => Promise<T>,
   freshMs: number,
   clock: Pick<Clock, "monotonicMs">,
+  restRatio = 0,
 ): () => Promise<T> {
   let last: Promise<T> | null = null;
   let freshUntilMs = Number.POSITIVE_INFINITY;
 
   async function askAnew(): Promise<T> {
     try {
+      const startedMs = clock.monotonicMs();
       const answer = await ask();
-      freshUntilMs = clock.monotonicMs() + freshMs;
+      const endedMs = clock.monotonicMs();
+      freshUntilMs = endedMs + Math.max(freshMs, restRatio * (endedMs - startedMs));
       return answer;
     } catch (error) {
       freshUntilMs = Number.NEGATIVE_INFINITY;

@@ -35,9 +35,14 @@ export interface Metrics {
 export interface Figure {
   readonly name: string;
   readonly help: string;
-  /** The label that distinguishes kinds. */
-  readonly label: string;
-  count(): Promise<readonly { readonly kind: string; readonly count: number }[]>;
+  /** The label that distinguishes kinds; null for a single number, whose kind is not shown. */
+  readonly label: string | null;
+  count(): Promise<readonly KindCount[]>;
+}
+
+export interface KindCount {
+  readonly kind: string;
+  readonly count: number;
 }
 
 /** Histogram bounds in seconds: lists and durable writes take a few milliseconds, a hanging disk takes seconds. */
@@ -55,9 +60,8 @@ function metricsOfProcess(): Registry {
   return processRegistry;
 }
 
-/** Creates a separate registry, with the metrics of the process. */
-export function createMetrics(): Metrics {
-  const registry = Registry.merge([metricsOfProcess()]);
+/** @param registry by default a separate one, with the metrics of the process. */
+export function createMetrics(registry = Registry.merge([metricsOfProcess()])): Metrics {
   const registers = [registry];
   const counter = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
     new Counter({ name: PREFIX + name, help, labelNames, registers });
@@ -108,12 +112,13 @@ export function createMetrics(): Metrics {
       const gauge: Gauge = new Gauge({
         name: PREFIX + name,
         help,
-        labelNames: [label],
+        labelNames: label === null ? [] : [label],
         registers,
         async collect() {
           gauge.reset();
           try {
-            for (const { kind, count: value } of await count()) gauge.set({ [label]: kind }, value);
+            for (const { kind, count: value } of await count())
+              gauge.set(label === null ? {} : { [label]: kind }, value);
           } catch {
             // An unreachable store has its own metric; other metrics are still reported.
           }

@@ -135,7 +135,7 @@ const SERVICE_PATHS: Part = {
     },
     {
       200: "The service can serve requests.",
-      503: "The store cannot be reached or is read-only, or the service is stopping.",
+      503: "The store cannot be reached, is read-only or was changed by a newer release, or the service is stopping.",
     },
   ),
 };

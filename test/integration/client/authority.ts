@@ -15,13 +15,20 @@ export interface Authority extends Disposable {
   issue(host: string, validity?: Validity): Certified;
 }
 
-export type Validity = "now" | "past" | "future";
+/** "ending": for three more days. */
+export type Validity = "now" | "past" | "future" | "ending";
 
 const PERIODS: Record<Validity, readonly [string, string]> = {
   now: ["20200101000000Z", "20990101000000Z"],
   past: ["20200101000000Z", "20200201000000Z"],
   future: ["20980101000000Z", "20990101000000Z"],
+  ending: ["20200101000000Z", asn1Time(Date.now() + 3 * 86_400_000)],
 };
+
+/** `20260131000000Z` */
+function asn1Time(atMs: number): string {
+  return new Date(atMs).toISOString().replaceAll(/[-:T]|\.\d+/g, "");
+}
 
 const CONFIGURATION = `
 [ca]

@@ -14,8 +14,9 @@ import { readManifest } from "../../../src/manifest/manifest.ts";
 import { operatorProgram } from "../../../src/operator/program.ts";
 import { sha256Hex } from "../../../src/platform/crypto.ts";
 import { readConfiguration as readServiceConfiguration } from "../../../src/service/configuration/configuration.ts";
+import { argvOf, bytesOf, namedBlocks } from "../../support/documents/blocks.ts";
 import { commandsOf, plainCommand } from "../../support/documents/commands.ts";
-import { type Block, blocksOf, readPages } from "../../support/documents/pages.ts";
+import { type Block, readPage } from "../../support/documents/pages.ts";
 import { testFolder } from "../../support/folder.ts";
 import { openEnrolling } from "../../support/operator/enrolling.ts";
 import { openOperatorSite, runOperator } from "../../support/operator/operator.ts";
@@ -25,33 +26,59 @@ import { hasProgram } from "../../support/programs/programs.ts";
 import { createRobot } from "../../support/robot/robot.ts";
 import { listening, startServiceCommand } from "../../support/service/service-command.ts";
 
-/** Blocks that are not run, by page and first line. */
+/** Blocks that another test takes from the page, because they need root, systemd or a server. */
+const RUN_ELSEWHERE: Readonly<Record<string, string>> = {
+  "README.md: scripts/package --arch amd64": "test/support/nspawn/package.ts",
+  "README.md: sudo apt install ./robot-policy-agent_0.1.0_amd64.deb": "test/e2e/provision.test.ts",
+  "src/service/PRODUCTION.md: # /etc/prometheus/prometheus.yml": "test/integration/documents/service-blocks.test.ts",
+  "src/service/PRODUCTION.md: # /etc/robot-policy-service/config.yaml": "test/e2e/service-unit.test.ts",
+  "src/service/PRODUCTION.md: sudo apt install ./robot-policy_0.1.0_amd64.deb": "test/e2e/service-unit.test.ts",
+  "src/service/PRODUCTION.md: sudo robot-policy-service keys create --config /etc/robot-policy-service/config.yaml --label 'cell 4' --scope robots:setup":
+    "test/e2e/service-unit.test.ts",
+  "src/service/PRODUCTION.md: sudo robot-policy-service serve --check --config /etc/robot-policy-service/config.yaml":
+    "test/e2e/service-unit.test.ts",
+  "src/service/README.md: # /etc/robot-policy-service/config.yaml": "test/integration/documents/service-blocks.test.ts",
+  "src/service/README.md: # at the end of /etc/haproxy/haproxy.cfg":
+    "test/integration/documents/service-blocks.test.ts",
+  "src/service/README.md: ; in /etc/pgbouncer/pgbouncer.ini": "test/integration/documents/service-blocks.test.ts",
+  "src/service/README.md: echo 'postgres://robot_policy:change-me@db.example.com/robot_policy' | sudo install -m 600 /dev/stdin /etc/robot-policy-service/database-url":
+    "test/integration/documents/service-blocks.test.ts",
+  'src/service/README.md: pg_dump --format=custom --file=robots.dump "$DATABASE"':
+    "test/integration/documents/service-blocks.test.ts",
+  "src/service/README.md: robot-policy-service backup robots.db --data ~/robot-policy":
+    "test/integration/documents/service-blocks.test.ts",
+  "src/service/README.md: sudo -u postgres psql -c \"create role robot_policy login password 'change-me'\"":
+    "test/integration/documents/service-blocks.test.ts",
+  "src/service/README.md: sudo groupadd --system --force robot-policy-tls": "test/e2e/service-unit.test.ts",
+  "src/service/README.md: sudo systemctl stop robot-policy-service": "test/e2e/service-unit.test.ts",
+  "src/service/README.md: sudo systemctl stop robot-policy-service && sudo mv /var/lib/robot-policy-service /var/lib/robot-policy-service.upgraded":
+    "test/e2e/service-unit.test.ts",
+  "systemd/README.md: # /etc/robot-policy-agent/config.yaml": "test/e2e/images.test.ts",
+  "systemd/README.md: # /etc/robot-policy-agent/robot-manifest.yaml": "test/e2e/images.test.ts",
+  "systemd/README.md: # sudo systemctl edit robot-policy-agent; then: sudo systemctl restart robot-policy-agent":
+    "test/e2e/homes.test.ts",
+  "systemd/README.md: apt install ./robot-policy-agent_0.1.0_amd64.deb": "test/e2e/images.test.ts",
+  // Without its first line, which builds for minutes.
+  "systemd/README.md: npm ci && npm run build": "test/e2e/service-unit.test.ts",
+  "systemd/README.md: robot-policy keys create 'images of July' --enroll --uses 20 --expires 7d --site plant-1 --out ./enrolment-key":
+    "test/e2e/images.test.ts",
+  "systemd/README.md: sudo install -D -m 644 robot-policy.asc /etc/apt/keyrings/robot-policy.asc":
+    "test/e2e/repository.test.ts",
+  "systemd/README.md: sudo node_modules/.bin/node dist/robot-policy-agent.cjs install": "test/e2e/installer.test.ts",
+  "systemd/README.md: sudo node_modules/.bin/node dist/robot-policy-agent.cjs install --root /mnt/image --first-boot --key-file ./api-key":
+    "test/e2e/installer.test.ts",
+  "systemd/README.md: sudo robot-policy-agent grant --dry-run": "test/e2e/homes.test.ts",
+  "systemd/README.md: sudo systemctl disable --now robot-policy-agent.service": "test/e2e/on-demand.test.ts",
+};
+
+/** Blocks that are not run, and what shows the same. */
 const NOT_RUN: Readonly<Record<string, string>> = {
   "README.md: scripts/quickstart": "test/unit/cli/quickstart.test.ts starts it, and scripts/test would run this test",
-  "README.md: scripts/package --arch amd64": "needs dpkg-deb and minutes: test/integration/package",
-  "README.md: sudo apt install ./robot-policy-agent_0.1.0_amd64.deb": "needs root and the package: test/e2e/provision",
-  "README.md: sudo robot-policy-agent init": "asks; the same with flags is run here",
+  "README.md: sudo robot-policy-agent init": "asks: the block of config/README.md, with flags, is run here",
   'src/README.md: npm ci && export PATH="$PWD/node_modules/.bin:$PATH"': "installs, and runs these tests",
   "src/README.md: scripts/lab/bench": "measures for minutes",
-  "src/service/README.md: sudo apt install ./robot-policy_0.1.0_amd64.deb":
-    "needs root and systemd: test/e2e/service-unit",
-  "src/service/README.md: sudo robot-policy-service keys create --config /etc/robot-policy-service/config.yaml --label 'cell 4' --scope robots:setup":
-    "needs an installed service: test/integration/service/keys",
-  "src/service/README.md: sudo groupadd --system --force robot-policy-tls": "needs root: test/e2e/service-unit",
-  "systemd/README.md: scripts/package --arch amd64": "needs dpkg-deb and minutes: test/integration/package",
   "systemd/README.md: gpg --quick-generate-key 'Robot packages <robots@example.com>'":
-    "needs a key and minutes: test/integration/package/repository",
-  "systemd/README.md: sudo install -D -m 644 robot-policy.asc /etc/apt/keyrings/robot-policy.asc":
-    "needs root and a repository: test/e2e/repository",
-  "systemd/README.md: sudo node_modules/.bin/node dist/robot-policy-agent.cjs install":
-    "needs root: test/e2e/installer",
-  "systemd/README.md: sudo node_modules/.bin/node dist/robot-policy-agent.cjs install --root /mnt/image --first-boot --key-file ./api-key":
-    "needs root and a mounted image: test/e2e/images",
-  "systemd/README.md: sudo systemctl disable --now robot-policy-agent.service":
-    "needs root and an installed agent: test/e2e/on-demand",
-  "systemd/README.md: sudo robot-policy-agent grant --dry-run":
-    "needs root, and grants access to the user of an installed agent: test/e2e/homes",
-  "systemd/README.md: npm ci && npm run build": "needs root, and builds for minutes",
+    "asks for a password, and builds for minutes: test/integration/package/repository.test.ts does the same",
 };
 
 interface Run {
@@ -148,10 +175,16 @@ const RUNS: readonly Run[] = [
   },
   {
     what: "configurations → no finding",
-    blocks: ["config/README.md: service:", "src/service/README.md: # /etc/robot-policy-service/config.yaml"],
-    async run(agent, service) {
-      expect(readAgentConfiguration(bytesOf(agent), "/etc/config.yaml").findings).toEqual([]);
-      expect(readServiceConfiguration(bytesOf(service)).findings).toEqual([]);
+    blocks: [
+      "config/README.md: service:",
+      "systemd/README.md: # /etc/robot-policy-agent/config.yaml",
+      "src/service/README.md: # /etc/robot-policy-service/config.yaml",
+      "src/service/PRODUCTION.md: # /etc/robot-policy-service/config.yaml",
+    ],
+    async run(own, ofImages, ...services) {
+      for (const block of [own, ofImages])
+        expect(readAgentConfiguration(bytesOf(block), "/etc/config.yaml").findings, block.place).toEqual([]);
+      for (const block of services) expect(readServiceConfiguration(bytesOf(block)).findings, block.place).toEqual([]);
     },
   },
   {
@@ -159,6 +192,7 @@ const RUNS: readonly Run[] = [
     blocks: [
       "config/README.md: robot_type_id: yam.bimanual-joint-position.v1",
       OWN_TYPE,
+      "systemd/README.md: # /etc/robot-policy-agent/robot-manifest.yaml",
       "src/manifest/SPECIFICATION.md: robot_type_id: yam.bimanual-joint-position.v1",
       "src/manifest/SPECIFICATION.md: schema: robot-manifest/v1",
     ],
@@ -260,31 +294,22 @@ const RUNS: readonly Run[] = [
 
 let blocks: ReadonlyMap<string, Block>;
 beforeAll(async () => {
-  const found = (await readPages()).flatMap(blocksOf).filter(({ language }) => /^(?:sh|console|yaml)$/.test(language));
-  blocks = new Map(found.map((block) => [nameOf(block), block]));
-  expect(blocks.size).toBe(found.length);
+  blocks = await namedBlocks();
 });
 
-test("every block of every page → run here, or listed with a reason", () => {
-  const known = new Set([...RUNS.flatMap((run) => run.blocks), ...Object.keys(NOT_RUN)]);
-  expect([...known].toSorted()).toEqual([...blocks.keys()].toSorted());
+test("every block of every page → run here, run by another test, or listed with a reason", () => {
+  const lists = [RUNS.flatMap((run) => run.blocks), Object.keys(RUN_ELSEWHERE), Object.keys(NOT_RUN)];
+  expect([...new Set(lists.flat())].toSorted()).toEqual([...blocks.keys()].toSorted());
+});
+
+test.each(Object.entries(RUN_ELSEWHERE))("%s → %s takes it from the page", async (name, path) => {
+  const { text } = await readPage(path);
+  expect(text).toContain(name);
+  expect(text).toContain("pageBlock(");
 });
 
 for (const { what, needs, blocks: names, run } of RUNS) {
   test.skipIf(needs !== undefined && !hasProgram(needs))(what, () => run(...names.map((name) => blocks.get(name)!)));
-}
-
-/** Page and first line, without prompt, comment and continuation. */
-function nameOf({ place, text }: Block): string {
-  const [line = ""] = text.split("\n");
-  const words = line.replace(/^\$ /, "").replace(/(?<=\S)\s+#.*$|\s*\\$/g, "");
-  return `${place.replace(/:\d+$/, "")}: ${words.trimEnd()}`;
-}
-
-/** The arguments of the only command of the block. */
-function argvOf(block: Block): readonly string[] {
-  const [command = []] = commandsOf(block);
-  return plainCommand(command).slice(1);
 }
 
 /** What the page shows as the answer. */
@@ -298,10 +323,6 @@ function firstWords(text: string): readonly string[] {
     .trimEnd()
     .split("\n")
     .map((line) => line.split(" ")[0] ?? "");
-}
-
-function bytesOf(block: Block): Uint8Array {
-  return Buffer.from(block.text);
 }
 
 async function shell(folder: string, { text }: Pick<Block, "text">): Promise<string> {

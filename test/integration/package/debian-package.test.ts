@@ -131,6 +131,8 @@ describe.skipIf(!hasProgram("dpkg-deb"))("scripts/package (needs dpkg-deb)", () 
       -rwxr-xr-x /usr/lib/robot-policy/node
       -rwxr-xr-x /usr/lib/robot-policy/robot-policy-service.cjs
       -rwxr-xr-x /usr/lib/robot-policy/robot-policy.cjs
+      -rw-r--r-- /usr/lib/systemd/system/robot-policy-service-backup.service
+      -rw-r--r-- /usr/lib/systemd/system/robot-policy-service-backup.timer
       -rw-r--r-- /usr/lib/systemd/system/robot-policy-service.service
       -rw-r--r-- /usr/lib/sysusers.d/robot-policy-service.conf
       -rw-r--r-- /usr/share/bash-completion/completions/robot-policy

@@ -89,7 +89,7 @@ describe("lines of systemd's own", () => {
     expect(units.flat().filter(([name]) => name.includes("Credential"))).toEqual([]);
   });
 
-  it.each([AGENT, SETUP, LOOK, "robot-policy-service.service"])(
+  it.each([AGENT, SETUP, LOOK, "robot-policy-service.service", "robot-policy-service-backup.service"])(
     "%s: exit codes → those without a misleading name",
     async (unit) => {
       expect(await settings(unit, "Service")).toContainEqual(["Environment", "ROBOT_POLICY_EXIT_CODES=sysexits"]);

@@ -34,7 +34,8 @@ const CALLS = [
 
 /** Without `sudo`, and with our programs by their names. */
 export function plainCommand(words: readonly string[]): readonly string[] {
-  if (words[0] === "sudo") return plainCommand(words.slice(1));
+  // With -u, a user follows.
+  if (words[0] === "sudo") return plainCommand(words.slice(words[1] === "-u" ? 3 : 1));
   for (const [call, program] of CALLS) {
     const start = call.split(" ");
     if (start.every((word, index) => words[index] === word)) return [program, ...words.slice(start.length)];

@@ -5,6 +5,8 @@ import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/p
 import { join } from "node:path";
 
 import manifest from "../../../package.json" with { type: "json" };
+import { pageBlock } from "../documents/blocks.ts";
+import { commandsOf } from "../documents/commands.ts";
 import { execute, locked } from "../programs/execute.ts";
 import { cacheFolder } from "./root.ts";
 
@@ -84,8 +86,9 @@ function pathOf(name: string, version: string): string {
 }
 
 async function makePackages(folder: string): Promise<void> {
-  const flags = ["--arch", ARCHITECTURE, "--fast", "--out", folder];
-  await execute([join(root, "scripts/package"), ...flags], { limitMs: BUILD_LIMIT_MS });
+  const [[script = "", ...flags] = []] = commandsOf(await pageBlock("README.md: scripts/package --arch amd64"));
+  const own = flags.map((word) => word.replace("amd64", ARCHITECTURE));
+  await execute([join(root, script), ...own, "--fast", "--out", folder], { limitMs: BUILD_LIMIT_MS });
 }
 
 /** Changes the version of a built package, as `scripts/package --version` does: in its control file and once in each program. */

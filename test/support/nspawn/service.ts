@@ -40,6 +40,8 @@ export interface SiteService extends AsyncDisposable {
 const FOLDER = "/run/service";
 /** The CA certificate, for programs in the site. */
 export const SITE_CA_FILE = `${FOLDER}/ca.pem`;
+/** The service's first key, likewise. */
+export const SITE_KEY_FILE = `${FOLDER}/bootstrap-key`;
 /** Marks a position in the log, which is in the order of answers: a method that no robot uses. */
 const MARK = "HEAD";
 
@@ -55,7 +57,7 @@ export async function startSiteService(site: Site): Promise<SiteService> {
       `listen: ${SITE_ADDRESS}:443`,
       `tls: { cert_file: ${FOLDER}/cert.pem, key_file: ${FOLDER}/key.pem }`,
       `data: ${FOLDER}/data`,
-      `bootstrap_key_file: ${FOLDER}/bootstrap-key`,
+      `bootstrap_key_file: ${SITE_KEY_FILE}`,
       "log: { level: info, requests: true }",
       "",
     ].join("\n"),

@@ -20,8 +20,12 @@ import {
   uniqueTexts,
 } from "../../../src/documents/schemas.ts";
 import { readManifest } from "../../../src/manifest/manifest.ts";
-import { readConfiguration as readServiceConfiguration } from "../../../src/service/configuration/configuration.ts";
+import {
+  configurationSchema as serviceSchema,
+  readConfiguration as readServiceConfiguration,
+} from "../../../src/service/configuration/configuration.ts";
 import { readCatalog } from "../../../src/service/models/catalog.ts";
+import { defaultsOf } from "../../support/documents/defaults.ts";
 
 const word = formed("word_format", (written) => (written === "bad" ? "bad is bad" : undefined));
 const SCHEMA = z.object({
@@ -174,7 +178,14 @@ describe("every document", () => {
       switchedOn(sourceOf("config/config.example.yaml")),
       (bytes: Uint8Array) => readAgentConfiguration(bytes, "/a"),
     ],
-    ["service", switchedOn(sourceOf("config/service.example.yaml")), readServiceConfiguration],
+    [
+      "service",
+      JSON.stringify({
+        ...defaultsOf(serviceSchema()),
+        ...parse(switchedOn(sourceOf("config/service.example.yaml"))),
+      }),
+      readServiceConfiguration,
+    ],
     ["models", sourceOf("config/models.example.yaml"), readCatalog],
     [
       "manifest",

@@ -10,7 +10,7 @@ import { operatorProgram } from "../../../src/operator/program.ts";
 import { runProgram } from "../../../src/cli/run-program.ts";
 import { serviceProgram } from "../../../src/service/program.ts";
 import { commandsOf, plainCommand, splitLine } from "../../support/documents/commands.ts";
-import { blocksOf, proseOf, readPages, ROOT } from "../../support/documents/pages.ts";
+import { blocksOf, proseOf, readPage, readPages, ROOT } from "../../support/documents/pages.ts";
 import { runInProcess } from "../../support/programs/in-process.ts";
 
 const PROGRAMS: Readonly<Record<string, ProgramTable<never, never>>> = {
@@ -20,7 +20,7 @@ const PROGRAMS: Readonly<Record<string, ProgramTable<never, never>>> = {
 };
 /** Other programs that the blocks use; a misspelt one of ours is not among them. */
 const OTHERS = new Set(
-  "apt cp curl cut echo export gpg groupadd install ln mkdir node npm openssl printf sha256sum systemctl systemd-sysusers tee vitest".split(
+  "apt cp createdb curl cut echo export gpg groupadd install ln mkdir mv node npm openssl pg_dump pg_restore printf psql rm sh sha256sum systemctl systemd-sysusers tee vitest".split(
     " ",
   ),
 );
@@ -40,10 +40,10 @@ test("blocks of every page: commands of our programs → parse", async () => {
   expect(wrong).toEqual([]);
 });
 
-test("sentences of every page: commands of our programs → parse", async () => {
+test("sentences of every page, and what alerts say to do: commands of our programs → parse", async () => {
   const wrong: string[] = [];
   let count = 0;
-  for (const page of await readPages()) {
+  for (const page of [...(await readPages()), await readPage("config/prometheus-alerts.example.yaml")]) {
     for (const [, code = ""] of proseOf(page).matchAll(/`([^`]+)`/g)) {
       for (const words of splitLine(code)) {
         const [program = "", ...argv] = plainCommand(words);

@@ -94,7 +94,7 @@ function Uses({ of }: { readonly of: KeyItem }) {
 function changesAmong(keys: readonly ApiKeyView[]): RowChanges<KeyItem> {
   return {
     scope: "api-keys:write",
-    track: "10.5rem",
+    track: "12rem",
     of: (key) => {
       if (key.state === "revoked") return [];
       const revoke = revocation(key, keysEndingWith(key, keys, serviceNow()));

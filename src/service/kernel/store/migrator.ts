@@ -76,6 +76,11 @@ export async function lastStep(database: Kysely<Tables>): Promise<string | null>
   return (await takenSteps(database, MIGRATIONS)).at(-1) ?? null;
 }
 
+/** Finds out whether a newer program has migrated the store since this one opened it. @throws NewerSchemaError. */
+export async function expectKnownSchema(database: Kysely<Tables>): Promise<void> {
+  await takenSteps(database, MIGRATIONS);
+}
+
 /** @throws NewerSchemaError when one of them is unknown to this program. */
 async function takenSteps(database: Kysely<Tables>, migrations: Migrations): Promise<readonly string[]> {
   const query = sql<{ readonly name: string }>`select name from ${sql.table(MIGRATION_TABLE)} order by name`;

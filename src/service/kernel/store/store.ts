@@ -24,9 +24,12 @@ export interface Store extends AsyncDisposable {
    * Cheaper than most queries, so that their results can be cached by it.
    */
   version(): Promise<string>;
-  /** Finds out without a write whether the store can be used. @throws StoreUnavailableError when it cannot be reached, or is a read-only standby. */
+  /** Finds out without a write whether the store can be used. @throws StoreUnavailableError when it cannot be reached, is a read-only standby, or a newer program migrated it. */
   probe(): Promise<void>;
 }
+
+/** Default number of connections to PostgreSQL of one process. */
+export const POOL_SIZE = 10;
 
 /** Where the data is stored. */
 export type StoreLocation =
@@ -42,7 +45,7 @@ export type StoreLocation =
       readonly kind: "postgres";
       /** `postgres://USER:PASSWORD@HOST:PORT/DATABASE`, with libpq's parameters. Contains a password: never show or log it. */
       readonly url: string;
-      /** Connections of this process. */
+      /** `POOL_SIZE` by default. */
       readonly poolSize?: number;
       /** How long a query waits for a connection; 5000 by default. */
       readonly connectTimeoutMs?: number;

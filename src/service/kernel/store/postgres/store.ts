@@ -3,14 +3,12 @@ import { Pool, type PoolClient, types } from "pg";
 
 import { isoNow } from "../../../../platform/clock.ts";
 import { createBackoff } from "../../../../platform/retry.ts";
-import type { migrate } from "../migrator.ts";
-import type { Store, StoreLocation, StoreMachine } from "../store.ts";
+import { expectKnownSchema, type migrate, NewerSchemaError } from "../migrator.ts";
+import { POOL_SIZE, type Store, type StoreLocation, type StoreMachine } from "../store.ts";
 import type { Tables, Transaction } from "../tables.ts";
 import { isConflict, StoreUnavailableError, unavailable } from "../unavailable.ts";
 import { connectionFailure, fromPostgresText, nodePostgresDialect } from "./dialect.ts";
 
-/** Default number of connections of one process. */
-const POOL_SIZE = 10;
 const CONNECT_TIMEOUT_MS = 5000;
 /** The server cancels a statement after this time. */
 const STATEMENT_TIMEOUT_MS = 15_000;
@@ -82,6 +80,7 @@ export async function openPostgresStore(
     async probe() {
       const { rows } = await reader.executeQuery<{ readonly is_standby: boolean }>(RECOVERY);
       if (rows[0]?.is_standby !== false) throw new StoreUnavailableError("the database is a read-only standby");
+      await probeSchema(reader);
     },
     async [Symbol.asyncDispose]() {
       await Promise.allSettled(running);
@@ -127,6 +126,16 @@ const SNAPSHOT = CompiledQuery.raw(
 );
 
 const RECOVERY = CompiledQuery.raw("select pg_is_in_recovery() as is_standby");
+
+/** A newer replica may have migrated the database: then most queries of this one fail. @throws StoreUnavailableError. */
+async function probeSchema(reader: Kysely<Tables>): Promise<void> {
+  try {
+    await expectKnownSchema(reader);
+  } catch (error) {
+    if (!(error instanceof NewerSchemaError)) throw error;
+    throw new StoreUnavailableError(error.message, { cause: error });
+  }
+}
 
 /** One connection without time limits, for migrations and restores. */
 export function openPatiently(url: string): Kysely<Tables> {

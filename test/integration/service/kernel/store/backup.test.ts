@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout } from "node:timers/promises";
@@ -143,6 +143,28 @@ describe("backup", () => {
     const nowhere = await run("backup", join(folder, "no", "where"), ...flagsOf(store));
     expect(nowhere.stderr).toContain("the backup cannot be written there");
     expect((await readdir(folder)).filter((name) => name.endsWith(".new"))).toEqual([]);
+  });
+
+  it("--keep 2 → named by the time, older backups and interrupted ones are removed, other files stay", async () => {
+    const place = flagsOf(await newStore());
+    const backups = join(folder, "backups");
+    const interrupted = "robot-policy-2026-01-02T000000Z.db";
+    const earlier = ["robot-policy-2026-01-01T000000Z.db", interrupted, `${interrupted}.new`];
+    const kept = ["robot-policy-2026-01-03T000000Z.db", "robots.db"];
+    await mkdir(backups);
+    for (const name of [...earlier, ...kept]) await writeFile(join(backups, name), name === interrupted ? "" : "a");
+    expect(await run("backup", backups, "--keep", "2", ...place)).toMatchObject({ code: 0 });
+    const names = (await readdir(backups)).toSorted();
+    expect(names).toEqual([kept[0], expect.stringMatching(/^robot-policy-20\d\d-\d\d-\d\dT\d{6}Z\.db$/), kept[1]]);
+    expect(await run("restore", join(backups, names[1] ?? ""), "--data", join(folder, "restored"))).toMatchObject({
+      code: 0,
+    });
+  });
+
+  it.each(["0", "1.5", "all", "-1"])("--keep %s → usage error", async (keep) => {
+    const { code, stderr } = await run("backup", folder, `--keep=${keep}`, "--data", folder);
+    expect(code).toBe(2);
+    expect(stderr).toContain("whole number");
   });
 
   it("no store at the location → the error says so", async () => {

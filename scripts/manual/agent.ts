@@ -1,27 +1,108 @@
 /**
- * The manual pages of the agent: robot-policy-agent(8) from the table of its commands, robot-policy-agent-config(5) and
- * robot-manifest(5) from the schemas of both files. The other texts of the pages are written here.
+ * The reference of the agent, and its manual pages: robot-policy-agent(8) with the same sections, robot-policy-agent-config(5) and
+ * robot-manifest(5) from the schemas of both files. Words that are not in the code are written here.
  */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { configurationSchema } from "../../src/agent/configuration/configuration.ts";
 import { agentProgram } from "../../src/agent/commands/table.ts";
+import { configurationSchema } from "../../src/agent/configuration/configuration.ts";
+import { METRICS } from "../../src/agent/control/metrics.ts";
 import { manifestSchema } from "../../src/manifest/custom/keys.ts";
-import { EXIT } from "../../src/platform/terminal.ts";
-import { describeKeys } from "./document.ts";
-import { describeCommands, describeUse } from "./program.ts";
-import { bold, example, italic, literal, page, type PageEdition, prose, term } from "./roff.ts";
-import { describeStates } from "./states.ts";
+import { findingSection } from "./findings.ts";
+import { keyTable } from "./keys.ts";
+import { commandSection, exitSection } from "./program.ts";
+import { example, italic, literal, type ManPage, page, type PageEdition, prose, synopsis } from "./roff.ts";
+import { meanings, roffOf, type Section, table, text } from "./section.ts";
+import { stateSection } from "./states.ts";
 
 const CONFIG = join(import.meta.dirname, "../../config");
 const NAME = agentProgram.name;
 
-export interface ManPage {
-  /** `robot-policy-agent.8` */
-  readonly file: string;
-  readonly text: string;
-}
+const EXITS = exitSection({
+  ok: "all is well",
+  failed: "it failed, and stderr says why; of `status`: no agent runs, or a disk does not answer",
+  usage: "the command line is wrong",
+  invalid: "the configuration, the manifest or a configuration file is wrong",
+  unreachable: "the service gives no answer, or what answers is not the service",
+  unauthorized: "the key or credential is missing or not accepted, or waits for an operator",
+  rejected: "the service refuses what it was sent, or is no robot policy service",
+  conflict: "the registration is another machine's or another name's, or the service reports a conflict",
+  interrupted: "stopped by a signal",
+});
+
+const METRIC_SECTION: Section = {
+  title: "Metrics",
+  blocks: [
+    text("The control socket has them at `/metrics`, in the format of Prometheus."),
+    table(
+      ["metric", "meaning", "type", "labels"],
+      METRICS.map(({ name, type, help, label = "" }) => [`\`${name}\``, help, type, label && `\`${label}\``]),
+    ),
+  ],
+};
+
+const FILES: Section = {
+  title: "Files",
+  blocks: [
+    meanings("path", {
+      [`/etc/${NAME}/config.yaml`]: "the configuration; without it systemd does not start the agent",
+      [`/etc/${NAME}/robot-manifest.yaml`]: "the robot manifest",
+      [`/etc/${NAME}/api-key`]: "the API key, and nothing else: mode 0600, owned by the user robot-policy-agent",
+      [`/var/lib/${NAME}/registration.json`]:
+        "what the robot is registered as; without it the robot is registered anew",
+      [`/var/lib/${NAME}/identity-*.json`]:
+        "key, enrolment and credential of an enrolled robot; they are bound to this machine",
+      [`/run/${NAME}/control.sock`]: "where the running agent answers; members of the group robot-policy-agent may ask",
+      [`/var/cache/${NAME}`]: "compiled code of the agent; may be removed at any time",
+    }),
+  ],
+};
+
+const ENVIRONMENT: Section = {
+  title: "Environment",
+  blocks: [
+    meanings("variable", {
+      ROBOT_POLICY_API_KEY: "the API key, for provisioning; a credential of systemd and the key file come first",
+      "HTTPS_PROXY, HTTP_PROXY, NO_PROXY": "the proxy, unless the configuration names one",
+      "SSL_CERT_FILE, SSL_CERT_DIR": "the system's certificates, if they are not below /etc/ssl",
+      "CONFIGURATION_DIRECTORY, STATE_DIRECTORY, RUNTIME_DIRECTORY, CREDENTIALS_DIRECTORY": "set by systemd",
+      ROBOT_POLICY_EXIT_CODES:
+        "`sysexits`, as the units set it: in place of 3 to 7, for which systemd shows misleading names, the program ends with 78, 69, 77, 65 and 79",
+      NO_COLOR: "no colours",
+    }),
+  ],
+};
+
+/** Of the page and of robot-policy-agent(8), in this order. */
+const SECTIONS = [
+  commandSection(agentProgram),
+  stateSection,
+  findingSection,
+  METRIC_SECTION,
+  EXITS,
+  FILES,
+  ENVIRONMENT,
+];
+
+const CONFIGURATION_KEYS = keyTable(configurationSchema());
+const MANIFEST_KEYS = keyTable(manifestSchema());
+
+/** The sections of src/agent/REFERENCE.md. */
+export const agentReference: readonly Section[] = [
+  ...SECTIONS,
+  { title: "Configuration keys", blocks: [CONFIGURATION_KEYS] },
+  {
+    title: "Manifest keys",
+    blocks: [
+      text(
+        "A robot of a type that the service knows needs no more than `robot_type_id` and `configuration_files`. An entry of " +
+          "`configuration_files` is a path, or a mapping with one of `path`, `device` and `interface`.",
+      ),
+      MANIFEST_KEYS,
+    ],
+  },
+];
 
 export async function agentManPages(edition: PageEdition): Promise<readonly ManPage[]> {
   const configExample = await readFile(join(CONFIG, "config.example.yaml"), "utf8");
@@ -29,46 +110,9 @@ export async function agentManPages(edition: PageEdition): Promise<readonly ManP
   return [
     { file: `${NAME}.8`, text: programPage(edition) },
     { file: `${NAME}-config.5`, text: configurationPage(edition, configExample) },
-    { file: "robot-manifest.5", text: manifestPage(edition, manifestExample, manifestSchema()) },
+    { file: "robot-manifest.5", text: manifestPage(edition, manifestExample) },
   ];
 }
-
-const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, string>> = {
-  ok: "All is well.",
-  failed: "It failed, and stderr says why. Of status: no agent runs, or a disk does not answer.",
-  usage: "The command line is wrong.",
-  invalid: "The configuration, the manifest or a configuration file is wrong.",
-  unreachable: "The service gives no answer, or what answers is not the service.",
-  unauthorized: "The key or credential is missing or not accepted, or waits for an operator.",
-  rejected: "The service refuses what it was sent, or is no robot policy service.",
-  conflict: "The registration is another machine's or another name's, or the service reports a conflict.",
-  interrupted: "Stopped by a signal.",
-};
-
-const FILES: readonly (readonly [path: string, what: string])[] = [
-  [`/etc/${NAME}/config.yaml`, `The configuration, ${NAME}-config(5). Without it systemd does not start the agent.`],
-  [`/etc/${NAME}/robot-manifest.yaml`, "The robot manifest, robot-manifest(5)."],
-  [`/etc/${NAME}/api-key`, "The API key, and nothing else: mode 0600, owned by the user robot-policy-agent."],
-  [`/var/lib/${NAME}/registration.json`, "What the robot is registered as. Without it the robot is registered anew."],
-  [
-    `/var/lib/${NAME}/identity-*.json`,
-    "Key, enrolment and credential of an enrolled robot. They are bound to this machine.",
-  ],
-  [`/run/${NAME}/control.sock`, "Where the running agent answers; members of the group robot-policy-agent may ask."],
-  [`/var/cache/${NAME}`, "Compiled code of the agent; may be removed at any time."],
-];
-
-const ENVIRONMENT: readonly (readonly [name: string, what: string])[] = [
-  ["ROBOT_POLICY_API_KEY", "The API key, for provisioning. A credential of systemd and the key file come first."],
-  ["HTTPS_PROXY, HTTP_PROXY, NO_PROXY", "The proxy, unless the configuration names one."],
-  ["SSL_CERT_FILE, SSL_CERT_DIR", "The system's certificates, if they are not below /etc/ssl."],
-  ["CONFIGURATION_DIRECTORY, STATE_DIRECTORY, RUNTIME_DIRECTORY, CREDENTIALS_DIRECTORY", "Set by systemd.exec(5)."],
-  [
-    "ROBOT_POLICY_EXIT_CODES",
-    "sysexits, as the units set it: in place of 3 to 7, for which systemd shows misleading names, the program ends with 78, 69, 77, 65 and 79.",
-  ],
-  ["NO_COLOR", "No colours."],
-];
 
 const EXTENDED_MANIFEST = `robot_type_id: acme.so101-cell.v1
 extends: lerobot.so101-follower.v1
@@ -86,7 +130,7 @@ configuration_files:
 function programPage(edition: PageEdition): string {
   const head = { name: NAME, section: 8, summary: "keep a robot registered with its robot policy service" };
   return page(head, edition, [
-    ...describeUse(agentProgram),
+    ...synopsis(NAME),
     ".SH DESCRIPTION",
     prose(agentProgram.summary),
     ".PP",
@@ -101,16 +145,7 @@ function programPage(edition: PageEdition): string {
       "On a robot, run the commands as root: the files belong to root, or to the user robot-policy-agent, as which the agent runs. " +
         "Members of the group robot-policy-agent may use status, reload and --setup while the agent runs.",
     ),
-    ...describeCommands(agentProgram),
-    ".SH STATES",
-    "What status shows. starting, settling and registering pass by themselves.",
-    ...describeStates(),
-    ".SH EXIT STATUS",
-    ...Object.entries(EXIT).flatMap(([name, code]) => term(bold(String(code)), meaningOf(name))),
-    ".SH FILES",
-    ...FILES.flatMap(([path, what]) => term(italic(path), prose(what))),
-    ".SH ENVIRONMENT",
-    ...ENVIRONMENT.flatMap(([name, what]) => term(bold(name), prose(what))),
+    ...SECTIONS.flatMap(roffOf),
     ".SH EXAMPLES",
     "A robot, from nothing to registered, as root:",
     ...example([
@@ -131,12 +166,7 @@ function programPage(edition: PageEdition): string {
   ]);
 }
 
-function meaningOf(name: string): string {
-  const [, text = ""] = Object.entries(EXIT_MEANINGS).find(([each]) => each === name) ?? [];
-  return prose(text);
-}
-
-function configurationPage(edition: PageEdition, text: string): string {
+function configurationPage(edition: PageEdition, file: string): string {
   const head = { name: `${NAME}-config`, section: 5, summary: "configuration of robot-policy-agent" };
   return page(head, edition, [
     ".SH SYNOPSIS",
@@ -148,17 +178,16 @@ function configurationPage(edition: PageEdition, text: string): string {
         "line and column. The running agent takes the edit over by itself; systemctl reload robot-policy-agent does it at once, and " +
         "fails with the reason when the edit is bad. Then the agent goes on with what it had.",
     ),
-    ".SH KEYS",
-    ...describeKeys(configurationSchema()),
+    ...roffOf({ title: "Keys", blocks: [CONFIGURATION_KEYS] }),
     ".SH EXAMPLE",
-    ...example(text.trimEnd().split("\n")),
+    ...example(file.trimEnd().split("\n")),
     ".SH SEE ALSO",
     `.BR ${literal(NAME)} (8),`,
     ".BR robot\\-manifest (5)",
   ]);
 }
 
-function manifestPage(edition: PageEdition, text: string, schema: object): string {
+function manifestPage(edition: PageEdition, file: string): string {
   const head = {
     name: "robot-manifest",
     section: 5,
@@ -178,10 +207,9 @@ function manifestPage(edition: PageEdition, text: string, schema: object): strin
       "robot-policy-agent check finds every mistake, with its line and column, and the running agent notices every edit. " +
         "Keys that begin with x- are yours, and ignored.",
     ),
-    ".SH KEYS",
-    ...describeKeys(schema),
+    ...roffOf({ title: "Keys", blocks: [MANIFEST_KEYS] }),
     ".SH EXAMPLES",
-    ...example(text.trimEnd().split("\n")),
+    ...example(file.trimEnd().split("\n")),
     ".PP",
     "A robot of your own, as what differs from a type of the catalog:",
     ...example(EXTENDED_MANIFEST.split("\n")),
