@@ -16,8 +16,8 @@ const DETAILS_MAXIMUM = 50;
 /** Characters of a detail. */
 const DETAIL_LENGTH = 200;
 /** Larger texts are compared by line: reading them would hold up the service's loop. Calibrations and settings of drivers have a few KB. */
-const JSON_LIMIT = 64 * 1024;
-const YAML_LIMIT = 16 * 1024;
+const JSON_LIMIT = 48 * 1024;
+const YAML_LIMIT = 8 * 1024;
 /** The deepest level of a key path. */
 const DEPTH_MAXIMUM = 32;
 /** Lines that may differ; beyond that, texts are not compared. */
