@@ -1,4 +1,6 @@
+import { shown } from "../../documents/texts.ts";
 import { isoTime } from "../../platform/clock.ts";
+import { parseJson } from "../../platform/text/parse-json.ts";
 import type { OperationContext } from "../kernel/operation.ts";
 import type { Task } from "../kernel/tasks/task-loop.ts";
 import { createOutgoing } from "../kernel/outgoing.ts";
@@ -14,6 +16,7 @@ import {
   isAnyEndpointDue,
   recordProbe,
   releaseEndpoint,
+  type ServedModel,
 } from "./queries.ts";
 
 /** Maximum number of concurrent probes of this process. */
@@ -67,7 +70,7 @@ export function createProber(context: ProberContext, times: ReadinessTimes, heal
 
   /** Never rejects. If the result cannot be written it is lost, and the claim expires. */
   async function probeClaimed(endpoint: ClaimedEndpoint, probeId: string, signal: AbortSignal): Promise<void> {
-    const probed = await health.probe(endpoint.health_url, signal);
+    const probed = await health.probe(endpoint.health_url, signal, endpoint);
     try {
       if (probed.state !== "abandoned") return await record(endpoint, probed);
       await store.write((transaction) => releaseEndpoint(transaction, endpoint, probeId));
@@ -156,8 +159,11 @@ export type Probed =
 
 /** Probes the health URLs of endpoints. */
 export interface HealthProbe extends AsyncDisposable {
-  /** Sends a GET; any 2xx in time is a success. Never throws. */
-  probe(healthUrl: string, signal: AbortSignal): Promise<Probed>;
+  /**
+   * Sends a GET; any 2xx in time is a success, unless its document should name the model and does not name the right one. Nothing else is
+   * sent: LeRobot's policy server resets itself at a new client, and the greeting of openpi's names no model. Never throws.
+   */
+  probe(healthUrl: string, signal: AbortSignal, served?: ServedModel): Promise<Probed>;
 }
 
 const ANSWER_BYTES = 64 * 1024;
@@ -166,14 +172,31 @@ const ANSWER_BYTES = 64 * 1024;
 export function createHealthProbe(timeoutMs: number): HealthProbe {
   const outgoing = createOutgoing({ timeoutMs, answerBytes: ANSWER_BYTES });
   return {
-    async probe(healthUrl, signal) {
-      const sent = await outgoing.send(healthUrl, { headers: { accept: "*/*" } }, signal);
+    async probe(healthUrl, signal, served = NO_MODEL) {
+      const isAnswerRead = served.model_member !== null;
+      const sent = await outgoing.send(healthUrl, { headers: { accept: "*/*" }, isAnswerRead }, signal);
       if (sent.state !== "answered") return sent;
       const isSuccess = sent.status >= 200 && sent.status < 300;
-      return isSuccess ? { state: "succeeded" } : { state: "failed", reason: `answered ${sent.status}` };
+      const reason = isSuccess ? wrongModel(sent.text, served) : `answered ${sent.status}`;
+      return reason === null ? { state: "succeeded" } : { state: "failed", reason };
     },
     [Symbol.asyncDispose]: () => outgoing[Symbol.asyncDispose](),
   };
+}
+
+const NO_MODEL: ServedModel = { model_member: null, model_value: null };
+
+/** Why a health document does not show that the server serves the right model; null if it does, or need not. */
+function wrongModel(document: string | null, { model_member: member, model_value: value }: ServedModel): string | null {
+  if (member === null || value === null) return null;
+  const steps = member.split(".");
+  const found = steps.reduce(ownMember, document === null ? undefined : parseJson(document));
+  if (typeof found !== "string") return "does not say which model it serves";
+  return found === value ? null : `serves ${shown(found)}, not ${shown(value)}`;
+}
+
+function ownMember(value: unknown, key: string): unknown {
+  return typeof value === "object" && value !== null && Object.hasOwn(value, key) ? Reflect.get(value, key) : undefined;
 }
 
 /** Probe intervals and timeout. */

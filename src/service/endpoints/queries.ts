@@ -11,12 +11,15 @@ export interface EndpointKey {
 }
 
 /** An endpoint to probe, and its health so far. */
-export interface ClaimedEndpoint extends EndpointKey {
+export interface ClaimedEndpoint extends EndpointKey, ServedModel {
   readonly health_url: string;
   readonly health: EndpointHealth;
   readonly contrary_probes: number;
   readonly last_probed_at: string | null;
 }
+
+/** Where the health document of an endpoint names its model, and the name of the right one; null where it need not. */
+export type ServedModel = Pick<Tables["endpoints"], "model_member" | "model_value">;
 
 /** The claim of one probe on an endpoint, and when endpoints are due. All times are ISO 8601. */
 export interface Claim {
@@ -52,7 +55,8 @@ export async function claimEndpoint(transaction: Transaction, claim: Claim): Pro
 function dueEndpoints(reader: Reader, { now, probedBefore, horizon, expiresAt }: Claim) {
   return reader
     .selectFrom("endpoints")
-    .select(["checkpoint_id", "region", "health_url", "health", "contrary_probes", "last_probed_at"])
+    .select(["checkpoint_id", "region", "health_url", "model_member", "model_value"])
+    .select(["health", "contrary_probes", "last_probed_at"])
     .where((where) => where.or([where("next_probe_at", "<=", now), where("next_probe_at", ">", horizon)]))
     .where(({ or, eb }) =>
       or([
@@ -135,6 +139,8 @@ export async function recordProbe(
     })
     .where("last_probed_at", "is not distinct from", endpoint.last_probed_at)
     .where("health_url", "=", endpoint.health_url)
+    .where("model_member", "is not distinct from", endpoint.model_member)
+    .where("model_value", "is not distinct from", endpoint.model_value)
     .executeTakeFirst();
   return numUpdatedRows > 0n;
 }

@@ -10,6 +10,8 @@ export type Sent =
       /** Headers of the answer. */
       readonly retryAfter?: string | undefined;
       readonly date?: string | undefined;
+      /** The body, where it was asked for; null if it is too large or incomplete. */
+      readonly text: string | null;
     }
   | { readonly state: "failed"; readonly reason: string }
   | { readonly state: "abandoned" };
@@ -18,9 +20,11 @@ interface Request {
   readonly method?: "POST";
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
+  /** Otherwise only the status of the answer counts. */
+  readonly isAnswerRead?: boolean;
 }
 
-/** Requests of the service to others; only the status of the answer counts. */
+/** Requests of the service to others. */
 export interface Outgoing extends AsyncDisposable {
   /** Never throws. */
   send(url: string, request: Request, signal: AbortSignal): Promise<Sent>;
@@ -64,7 +68,7 @@ export function createOutgoing({ timeoutMs, answerBytes, lookup, reasons }: Outg
   }
 
   return {
-    async send(url, { headers, ...rest }, signal) {
+    async send(url, { headers, isAnswerRead = false, ...rest }, signal) {
       library ??= load();
       const { agent, request } = await library;
       const deadline = AbortSignal.timeout(timeoutMs);
@@ -75,9 +79,15 @@ export function createOutgoing({ timeoutMs, answerBytes, lookup, reasons }: Outg
           headers: { ...headers, "user-agent": "robot-policy-service" },
           signal: AbortSignal.any([signal, deadline]),
         });
-        await finish(answer.body, answerBytes);
+        const text = isAnswerRead ? await readText(answer.body, answerBytes) : await finish(answer.body, answerBytes);
         const { date, "retry-after": retryAfter } = answer.headers;
-        return { state: "answered", status: answer.statusCode, retryAfter: single(retryAfter), date: single(date) };
+        return {
+          state: "answered",
+          status: answer.statusCode,
+          retryAfter: single(retryAfter),
+          date: single(date),
+          text,
+        };
       } catch (error) {
         if (signal.aborted) return { state: "abandoned" };
         if (deadline.aborted) return { state: "failed", reason: `no answer within ${timeoutMs} ms` };
@@ -102,6 +112,22 @@ async function finish(body: { dump(options: { readonly limit: number }): Promise
   } catch {
     // The connection is closed; the status was read.
   }
+  return null;
+}
+
+async function readText(body: AsyncIterable<Uint8Array>, limit: number): Promise<string | null> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  try {
+    for await (const chunk of body) {
+      length += chunk.length;
+      if (length > limit) return null;
+      chunks.push(chunk);
+    }
+  } catch {
+    return null;
+  }
+  return Buffer.concat(chunks).toString();
 }
 
 const REASONS: ReadonlyMap<string, string> = new Map([

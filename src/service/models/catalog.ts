@@ -40,7 +40,6 @@ export const SLUG = /^(?!ckpt_)[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?$/;
 /** The contents of a catalog file, with all defaults. */
 export type Catalog = z.output<typeof catalog>;
 export type CatalogModel = Catalog["models"][number];
-export type CatalogEndpoint = z.output<typeof endpoint>;
 
 const CATALOG_LIMIT_BYTES = 1_048_576;
 const MODELS = { minimum: 0, maximum: 256 } as const;
@@ -51,6 +50,8 @@ const NAME_LIMIT = 128;
 const URL_LENGTH_MAXIMUM = 2048;
 /** Path of the health check, below the URL of the endpoint. */
 const HEALTH_PATH = "/health";
+/** A name or an index a level. */
+const MEMBER_PATH = /^[\w-]{1,64}(?:\.[\w-]{1,64}){0,7}$/;
 /** The maximum of a robot manifest; higher requirements could never be met. */
 const CAMERA_ROLES = { minimum: 0, maximum: 8 } as const;
 const AXES = { minimum: 0, maximum: 256 } as const;
@@ -188,11 +189,21 @@ const requirements = z
 
 /** At most one of a checkpoint in each region. */
 const endpoint = z
-  .object({ region: text(REGION_LENGTH.maximum), url: endpointUrl, health_url: endpointUrl.optional() })
-  .transform(({ region, url, health_url: healthUrl = defaultHealthUrl(url) }) => ({
-    region,
-    url,
-    health_url: healthUrl,
+  .object({
+    region: text(REGION_LENGTH.maximum),
+    url: endpointUrl,
+    health_url: endpointUrl.optional(),
+    model_member: name(MEMBER_PATH, "the path of a member of a JSON document, such as model.id").optional(),
+    model_value: text(NAME_LIMIT).optional(),
+  })
+  .superRefine((written, ctx) => {
+    if (written.model_value === undefined || written.model_member !== undefined) return;
+    const message = "model_value is what model_member is compared with, which is missing";
+    refuse(ctx, { id: "not_applicable", message, path: ["model_value"] });
+  }, OF_MAPPING)
+  .transform(({ health_url: healthUrl, ...written }) => ({
+    ...written,
+    health_url: healthUrl ?? defaultHealthUrl(written.url),
   }));
 
 const checkpoint = z.object({

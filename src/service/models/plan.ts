@@ -1,6 +1,6 @@
 import type { Finding } from "../../documents/findings.ts";
 import type { Tables } from "../kernel/store/tables.ts";
-import type { CatalogEndpoint, CatalogFile, CatalogModel } from "./catalog.ts";
+import type { CatalogFile, CatalogModel } from "./catalog.ts";
 import { printRequirements } from "./requirements.ts";
 
 /** The catalog rows of the store, including withdrawn ones. */
@@ -148,23 +148,31 @@ function checkpointRows({ slug, checkpoints }: CatalogModel): readonly Tables["c
   }));
 }
 
-/** @param known by checkpoint and region. An endpoint that is new, back again, or has another health URL has no probe result yet; others keep theirs. */
+/** What a probe depends on. */
+const PROBED = ["health_url", "model_member", "model_value"] as const;
+
+/** @param known by checkpoint and region. An endpoint that is new, back again, or probed in another way has no probe result yet; others keep theirs. */
 function endpointRows(
   known: ReadonlyMap<string, Tables["endpoints"]>,
   { checkpoints }: CatalogModel,
   now: string,
 ): readonly Tables["endpoints"][] {
   return checkpoints.flatMap(({ id, endpoints }) =>
-    endpoints.map((endpoint) => {
+    endpoints.map(({ model_member: member = null, model_value: value = id, ...written }) => {
+      const endpoint = { ...written, model_member: member, model_value: member === null ? null : value };
       const before = known.get(`${id} ${endpoint.region}`);
-      const isKept = before?.withdrawn_at === null && before.health_url === endpoint.health_url;
+      const isKept = before?.withdrawn_at === null && PROBED.every((column) => before[column] === endpoint[column]);
       return isKept ? { ...before, url: endpoint.url } : unobserved(id, endpoint, now);
     }),
   );
 }
 
 /** The row of an endpoint without a probe result: its first probe is due immediately. */
-function unobserved(checkpointId: string, endpoint: CatalogEndpoint, now: string): Tables["endpoints"] {
+function unobserved(
+  checkpointId: string,
+  endpoint: Pick<Tables["endpoints"], "region" | "url" | (typeof PROBED)[number]>,
+  now: string,
+): Tables["endpoints"] {
   return {
     checkpoint_id: checkpointId,
     ...endpoint,

@@ -23,6 +23,7 @@ export const MIGRATIONS: Migrations = {
   "0007-unbound-keys": revokeBoundKeys,
   "0008-counted-uses": dropUses,
   "0009-parts": addParts,
+  "0010-served-models": addServedModels,
 };
 
 type Columns = Readonly<Record<string, Column<unknown>>>;
@@ -120,6 +121,13 @@ async function addParts(database: AnyDatabase): Promise<void> {
     await createTable(database, name, Object.entries(TABLES[name]));
   }
   await sql`create index content_uses_by_registration on content_uses (audit_id)`.execute(database);
+}
+
+/** Which model a health document names. */
+async function addServedModels(database: AnyDatabase): Promise<void> {
+  for (const column of ADDED.endpoints) {
+    await database.schema.alterTable("endpoints").addColumn(column, "text").execute();
+  }
 }
 
 /** Primary keys of several columns. */

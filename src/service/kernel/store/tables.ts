@@ -241,6 +241,9 @@ export const TABLES = {
     region: text,
     url: text,
     health_url: text,
+    /** Key path in the health document, a JSON object, and the text there if the server serves this checkpoint. Null where it says no model. */
+    model_member: optionalText,
+    model_value: optionalText,
     health: oneOf<EndpointHealth>(),
     /** Number of consecutive probes that contradict `health`, see endpoints/health.ts. */
     contrary_probes: integer,
@@ -465,6 +468,7 @@ export const TABLES = {
 /** Columns that a later step adds; a table with all of its columns is new. */
 export const ADDED = {
   robots: ["last_refusal"],
+  endpoints: ["model_member", "model_value"],
   webhooks: ["previous_secret", "previous_secret_until", "last_error", "last_error_at"],
   registration_parts: ["audit_id", "parts"],
   contents: ["organization_id", "sha256", "text", "bytes"],

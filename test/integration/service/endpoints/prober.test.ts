@@ -76,7 +76,9 @@ async function startEndpoint(answer: (region: string) => Promise<number> | numbe
     response.once("close", () => {
       open -= 1;
     });
-    void Promise.resolve(answer(region)).then((status) => response.writeHead(status).end());
+    void Promise.resolve(answer(region)).then((status) =>
+      response.writeHead(status).end(JSON.stringify({ model: { id: region } })),
+    );
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -148,13 +150,14 @@ describeOnEachStore("prober", (newStore) => {
     expect(await site.endpoint("eu")).toEqual(recorded);
   });
 
-  it("health_url changed during the probe → its outcome is discarded", async () => {
+  it.each([
+    ["health_url", { health_url: "http://127.0.0.1:2/health" }],
+    ["model_value", { model_member: "model.id", model_value: "pi05_base" }],
+  ])("%s changed during the probe → its outcome is discarded", async (_name, change) => {
     await using site = await openSite(newStore);
     await site.addEndpoint("eu");
     const claimed = await site.store.write((transaction) => claimEndpoint(transaction, claimAt(NOW_MS, "first")));
-    await site.store.write((transaction) =>
-      transaction.updateTable("endpoints").set({ health_url: "http://127.0.0.1:2/health" }).execute(),
-    );
+    await site.store.write((transaction) => transaction.updateTable("endpoints").set(change).execute());
     const outcome = { health: "healthy" as const, contrary_probes: 0, isChanged: true, last_error: null };
     const times = { probedAt: iso(NOW_MS), next_probe_at: iso(NOW_MS) };
     const write = site.store.write((transaction) => recordProbe(transaction, claimed!, { ...outcome, ...times }));
@@ -220,6 +223,20 @@ describeOnEachStore("prober", (newStore) => {
       expect(await claim("second", NOW_MS + 60_000)).toBeUndefined();
     },
   );
+
+  it("a server of another model → not healthy, and the reason says which", async () => {
+    await using site = await openSite(newStore);
+    await using server = await startEndpoint();
+    const wanted = { model_member: "model.id", model_value: "pi05_yam" };
+    for (const region of ["pi05_yam", "pi05_base"]) {
+      await site.addEndpoint(region, { health_url: server.healthUrl(region), ...wanted });
+    }
+    await using prober = probing(site.store);
+    await prober.probe();
+    await expect.poll(() => site.endpoint("pi05_yam"), SOON).toMatchObject({ health: "healthy", last_error: null });
+    const wrong = { health: "unknown", last_error: "serves pi05_base, not pi05_yam" };
+    await expect.poll(() => site.endpoint("pi05_base"), SOON).toMatchObject(wrong);
+  });
 
   it("two replicas → each endpoint is probed once", async () => {
     await using site = await openSite(newStore);

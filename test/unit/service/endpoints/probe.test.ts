@@ -7,6 +7,7 @@ import { promisify } from "node:util";
 
 import { describe, expect, it } from "vitest";
 
+import type { ServedModel } from "../../../../src/service/endpoints/queries.ts";
 import { createHealthProbe } from "../../../../src/service/endpoints/prober.ts";
 import { PATIENCE_MS } from "../../../support/run/patience.ts";
 import { createAuthority } from "../../../integration/client/authority.ts";
@@ -48,9 +49,14 @@ async function listen(server: Server): Promise<Listening> {
 
 const serve = (listener: RequestListener) => listen(createHttpServer(listener));
 
-async function probeOnce(url: string, { signal = NEVER, timeoutMs = PATIENCE_MS } = {}) {
+const NO_MODEL = { model_member: null, model_value: null };
+
+async function probeOnce(
+  url: string,
+  { signal = NEVER, timeoutMs = PATIENCE_MS, served = NO_MODEL as ServedModel } = {},
+) {
   await using health = createHealthProbe(timeoutMs);
-  return await health.probe(url, signal);
+  return await health.probe(url, signal, served);
 }
 
 describe("HealthProbe.probe", () => {
@@ -159,4 +165,80 @@ describe("HealthProbe.probe", () => {
       expect(stdout.trim()).toBe("succeeded");
     },
   );
+});
+
+describe("HealthProbe.probe of a server that should name its model", () => {
+  const served = { model_member: "model.id", model_value: "pi05_yam" };
+  const SILENT = { state: "failed", reason: "does not say which model it serves" };
+
+  it.each([
+    ["the right one", '{"model":{"id":"pi05_yam"},"loaded":true}', { state: "succeeded" }],
+    ["another one", '{"model":{"id":"pi05_base"}}', { state: "failed", reason: "serves pi05_base, not pi05_yam" }],
+    ["no such member", '{"model":"pi05_yam"}', SILENT],
+    ["a member that every object inherits", '{"model":{"id":{"constructor":1}}}', SILENT],
+    ["no JSON", "OK", SILENT],
+    ["nothing", "", SILENT],
+    ["no end", `{"model":{"id":"pi05_yam"},"x":"${"y".repeat(65_536)}"}`, SILENT],
+    [
+      "a hostile text",
+      JSON.stringify({ model: { id: `\u001b[31m${"z".repeat(1000)}` } }),
+      { state: "failed", reason: `serves \\u001b[31m${"z".repeat(74)}…, not pi05_yam` },
+    ],
+  ])("%s → said", async (_name, body, expected) => {
+    await using server = await serve((_request, response) => response.end(body));
+    expect(await probeOnce(server.url, { served })).toEqual(expected);
+    expect(server.connections()).toBe(1);
+  });
+
+  it("in a list of models → by index", async () => {
+    await using server = await serve((_request, response) => response.end('{"data":[{"id":"pi05_yam"}]}'));
+    expect(await probeOnce(server.url, { served: { ...served, model_member: "data.0.id" } })).toEqual({
+      state: "succeeded",
+    });
+  });
+
+  it("an error → said as without a model", async () => {
+    await using server = await serve((_request, response) =>
+      response.writeHead(503).end('{"model":{"id":"pi05_yam"}}'),
+    );
+    expect(await probeOnce(server.url, { served })).toEqual({ state: "failed", reason: "answered 503" });
+  });
+
+  /** As openpi's websocket_policy_server.py: /healthz answers before the handshake, any other path begins a session. */
+  it("openpi's server → healthy by /healthz without a session; it names no model", async () => {
+    const requests: (string | undefined)[] = [];
+    await using server = await serve(({ method, url, headers: { upgrade } }, response) => {
+      requests.push(`${method} ${url} ${upgrade}`);
+      if (url === "/healthz") response.end("OK\n");
+      else response.writeHead(426, { upgrade: "websocket" }).end();
+    });
+    const healthUrl = `http://127.0.0.1:${server.port}/healthz`;
+    expect(await probeOnce(healthUrl)).toEqual({ state: "succeeded" });
+    expect(await probeOnce(healthUrl, { served })).toEqual(SILENT);
+    expect(await probeOnce(server.url)).toEqual({ state: "failed", reason: "answered 426" });
+    expect(requests).toEqual([...Array(2).fill("GET /healthz undefined"), "GET /health undefined"]);
+  });
+
+  /** LeRobot's policy_server.py is gRPC: any `Ready` resets it. Without HTTP/2's preface a gRPC server closes the connection. */
+  it("LeRobot's server → no session is opened; healthy by a proxy beside it that names the model", async () => {
+    const received: string[] = [];
+    await using grpc = await listen(
+      createTcpServer((socket) =>
+        socket.once("data", (bytes) => {
+          received.push(bytes.toString("latin1", 0, 3));
+          // SETTINGS, then GOAWAY with PROTOCOL_ERROR.
+          socket.end(Buffer.from("000000040000000000000008070000000000000000000000001", "hex"));
+        }),
+      ),
+    );
+    expect(await probeOnce(grpc.url)).toMatchObject({
+      state: "failed",
+      reason: expect.stringMatching(/^[\w ]{4,48}$/),
+    });
+    expect(received).toEqual(["GET"]);
+    await using proxy = await serve((_request, response) => response.end('{"policy":{"path":"lab/act-packing"}}'));
+    const named = { model_member: "policy.path", model_value: "lab/act-packing" };
+    expect(await probeOnce(proxy.url, { served: named })).toEqual({ state: "succeeded" });
+    expect(grpc.connections()).toBe(1);
+  });
 });

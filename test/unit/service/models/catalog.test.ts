@@ -230,6 +230,16 @@ describe("endpoints of a catalog", () => {
     expect(JSON.stringify(findings)).not.toContain("hunter2");
   });
 
+  it.each([
+    ["model_member: model.id", []],
+    ["model_member: data.0.id, model_value: pi05 yam", []],
+    ["model_member: model..id", ["name_format"]],
+    ["model_value: pi05", ["not_applicable"]],
+  ])("%s → %j", (members, ids) => {
+    const { findings } = read(withCheckpoint(`endpoints: [{region: r, url: http://gpu, ${members}}]`));
+    expect(findings.map(({ id }) => id)).toEqual(ids);
+  });
+
   it("key in a comment → found, too", () => {
     expect(places(read("# sk_acme_0123456789abcdef0\nmodels: []"))).toEqual(["1:3 secret_in_catalog"]);
   });

@@ -105,6 +105,17 @@ describe("planCatalog", () => {
     expect(carryOut(without, back).endpoints).toMatchObject([{ withdrawn_at: null, health: "unknown" }]);
   });
 
+  it("another way to tell the model → not probed yet; the value is the checkpoint's id unless given", () => {
+    const stored = storedPi();
+    const member = plan(stored, catalog(PI.replace("url:", "model_member: model.id, url:")));
+    const told = { model_member: "model.id", model_value: "ckpt_pi", health: "unknown", probe_id: null };
+    expect(carryOut(stored, member).endpoints).toMatchObject([told]);
+    const later = carryOut(stored, member);
+    expect(changes(plan(later, catalog(PI.replace("url:", "model_member: model.id, url:"))))).toEqual([]);
+    const value = plan(later, catalog(PI.replace("url:", "model_member: model.id, model_value: pi05, url:")));
+    expect(carryOut(later, value).endpoints).toMatchObject([{ ...told, model_value: "pi05" }]);
+  });
+
   it("removed model → withdrawn with its checkpoints; its endpoints keep serving, healthy or not", () => {
     const made = plan(storedPi(), catalog());
     expect(changes(made)).toEqual(["withdrawn model pi", "withdrawn checkpoint ckpt_pi"]);
