@@ -48,6 +48,12 @@ export const deploymentViewSchema = z
     created_at: z.string().nullish(),
     activated_at: z.string().nullish().describe("When the deployment first became active."),
     retired_at: z.string().nullish(),
+    warnings: z
+      .array(z.string())
+      .optional()
+      .describe(
+        "How the robot differs from those that the checkpoint was trained on, where the catalog has it said, a sentence each; first what stops the deployment, if it does. Absent without any.",
+      ),
   })
   .meta({ id: "DeploymentView" });
 export type DeploymentView = z.output<typeof deploymentViewSchema>;

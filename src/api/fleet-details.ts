@@ -13,6 +13,13 @@ export const SELECTION_KINDS = ["robots", "selector"] as const;
 /** Maximum number of generations in the details: the newest, and always the active one. */
 export const GENERATIONS_SHOWN = { maximum: 100 } as const;
 
+export const warningsSchema = z
+  .array(z.string())
+  .optional()
+  .describe(
+    "How the robot differs from those that the checkpoint was trained on, where the catalog has it said, a sentence each. Absent without any.",
+  );
+
 /** Which robot it is, and where. */
 const robotFacts = {
   robot_id: z.string(),
@@ -32,6 +39,7 @@ export const fleetMemberViewSchema = z
       .describe(
         "What a waiting robot waits for: its endpoint, the fleet's operating window, peak_active_robots, or the robot itself, which is offline. Null in the other states.",
       ),
+    warnings: warningsSchema,
     reason: nullableText.describe("Why the robot is not ready, in one sentence; null if nothing prevents it."),
     status: z
       .enum(ROBOT_STATUSES)
@@ -153,6 +161,7 @@ export const previewedRobotSchema = z
       .boolean()
       .nullable()
       .describe("Whether the robot meets the requirements of the subject; null if no subject was given."),
+    warnings: warningsSchema,
     reason: nullableText.describe(
       "What the robot lacks. If it fits: why it cannot run the subject now, because its endpoint is not healthy.",
     ),

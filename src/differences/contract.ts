@@ -173,12 +173,12 @@ function diffRange(before: Axis, after: Axis): string | null {
 }
 
 /** `-1.5 … 1.5 rad`, or `unlimited`. */
-export function rangeText({ range, unit }: Pick<Axis, "range" | "unit">): string {
+export function rangeText({ range, unit }: Pick<Axis, "range"> & { readonly unit: string }): string {
   if (range === undefined) return "unlimited";
   return withUnit(`${range[0]} … ${range[1]}`, { unit });
 }
 
 /** Dimensionless numbers are shown without unit. */
-function withUnit(numbers: number | string, { unit }: Pick<Axis, "unit">): string {
+function withUnit(numbers: number | string, { unit }: { readonly unit: string }): string {
   return unit === "1" ? `${numbers}` : `${numbers} ${unit}`;
 }

@@ -55,7 +55,7 @@ export function createOutliers() {
       }
       known.push({ robot_id: member.robot_id, robot: member.robot });
       for (const part of member.parts) {
-        note({ group: "part", subject: part.label, part_kind: part.kind }, valueOf(part), member);
+        note({ group: "part", subject: part.label, part_kind: part.kind }, comparedValue(part), member);
       }
     },
     result(): FleetDifferences {
@@ -109,7 +109,7 @@ function describe(
 }
 
 /** What is compared: of a device its model, because each has a serial number and a port of its own. */
-function valueOf({ kind, line, sha256 }: RegistrationPart): string {
+export function comparedValue({ kind, line, sha256 }: RegistrationPart): string {
   const facts = kind === "device" && typeof line === "string" ? parseJson(line) : undefined;
   if (typeof facts !== "object" || facts === null) return sha256;
   const own = new Set(["serial", "port"]);

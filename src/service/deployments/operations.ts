@@ -8,7 +8,7 @@ import { authorship, type Handler, logChange, type OperationContext } from "../k
 import { audit, type Authorship } from "../kernel/store/audit.ts";
 import type { Transaction } from "../kernel/store/store.ts";
 import { type Finding, ruleBroken } from "../kernel/validation/finding.ts";
-import { findObstacle, resolveSubject } from "../models/index.ts";
+import { findVerdict, resolveSubject, warningsOf } from "../models/index.ts";
 import { lockRobot } from "../robots/index.ts";
 import {
   type DeploymentRow,
@@ -91,7 +91,7 @@ export async function deploy(
   const isSame = current?.checkpoint_id === checkpointId && current.region === region && current.status !== "failed";
   if (isSame) return { isNew: false, id: current.id, replacedId: null };
   const { requirements, health } = await findOffer(transaction, checkpointId, region);
-  const obstacle = await findObstacle(transaction, { ...robot, robot_id: robotId }, requirements);
+  const { obstacle } = await findVerdict(transaction, { ...robot, robot_id: robotId }, requirements);
   if (obstacle !== null || health === null) {
     const lack = obstacle ?? missingEndpoint(region, new Map());
     return refuseInvalid([robotFinding(wanted, `the model ${lack}`)]);
@@ -214,5 +214,6 @@ export function deploymentView(row: DeploymentViewRow): DeploymentView {
     created_at: row.created_at,
     activated_at: row.activated_at,
     retired_at: row.retired_at,
+    ...warningsOf(row.model_slug, row.warnings),
   };
 }

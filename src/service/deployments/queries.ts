@@ -1,14 +1,17 @@
 import { inRange, type PageRange } from "../kernel/lists/pages.ts";
 import type { Reader, Transaction } from "../kernel/store/store.ts";
 import type { EndpointHealth, Tables } from "../kernel/store/tables.ts";
+import { findVerdicts } from "../models/index.ts";
 
 export type DeploymentRow = Tables["deployments"];
 
 /** A deployment with the values of other tables that its view shows. */
-export interface DeploymentViewRow extends DeploymentRow {
+export interface DeploymentViewRow extends DeploymentRow, Pick<Tables["robots"], "robot_type_id" | "equipment_sha256"> {
   readonly robot_name: string;
   /** Null if there is no endpoint in its region. */
   readonly endpoint_url: string | null;
+  /** How the robot differs from those that the checkpoint was trained on: first what stops it, if it does. */
+  readonly warnings: readonly string[];
 }
 
 export async function updateDeployment(
@@ -25,7 +28,7 @@ export async function updateDeployment(
 }
 
 /** Deployments of an organization, oldest first: all, only current ones, only those of one robot. */
-export function listDeployments(
+export async function listDeployments(
   reader: Reader,
   organizationId: string,
   range: PageRange,
@@ -34,28 +37,54 @@ export function listDeployments(
   let query = viewsOf(reader, organizationId);
   if (current) query = query.where("deployments.retired_at", "is", null);
   if (robotId !== undefined) query = query.where("deployments.robot_id", "=", robotId);
-  return inRange(query, "deployments.id", range).execute();
+  return withWarnings(reader, await inRange(query, "deployments.id", range).execute());
 }
 
 /** Deployments of an organization that are not retired, newest first. */
-export function listCurrentDeployments(
+export async function listCurrentDeployments(
   reader: Reader,
   organizationId: string,
   rows: number,
 ): Promise<DeploymentViewRow[]> {
-  return viewsOf(reader, organizationId)
-    .where("deployments.retired_at", "is", null)
-    .orderBy("deployments.id", "desc")
-    .limit(rows)
-    .execute();
+  const current = viewsOf(reader, organizationId).where("deployments.retired_at", "is", null);
+  return withWarnings(reader, await current.orderBy("deployments.id", "desc").limit(rows).execute());
 }
 
-export function findDeployment(
+export async function findDeployment(
   reader: Reader,
   organizationId: string,
   id: string,
 ): Promise<DeploymentViewRow | undefined> {
-  return viewsOf(reader, organizationId).where("deployments.id", "=", id).executeTakeFirst();
+  const found = viewsOf(reader, organizationId).where("deployments.id", "=", id);
+  return (await withWarnings(reader, await found.execute()))[0];
+}
+
+/** Adds the warnings of current deployments. Most checkpoints do not say what they were trained on. */
+async function withWarnings(
+  reader: Reader,
+  rows: readonly Omit<DeploymentViewRow, "warnings">[],
+): Promise<DeploymentViewRow[]> {
+  const current = Map.groupBy(
+    rows.filter(({ status }) => status !== "retired"),
+    ({ checkpoint_id: checkpointId }) => checkpointId,
+  );
+  const warnings = new Map<string, readonly string[]>();
+  for (const { id, requirements } of await trainedOf(reader, [...current.keys()])) {
+    const deployed = current.get(id) ?? [];
+    const verdicts = await findVerdicts(reader, deployed, requirements);
+    for (const [index, verdict] of verdicts.entries()) {
+      const { obstacle } = verdict;
+      warnings.set(deployed[index]?.id ?? "", [...(obstacle === null ? [] : [obstacle]), ...verdict.warnings]);
+    }
+  }
+  return rows.map((row) => Object.assign(row, { warnings: warnings.get(row.id) ?? [] }));
+}
+
+/** Those of these checkpoints that say what they were trained on. */
+async function trainedOf(reader: Reader, ids: readonly string[]) {
+  if (ids.length === 0) return [];
+  const trained = reader.selectFrom("checkpoints").select(["id", "requirements"]).where("id", "in", ids);
+  return trained.where("requirements", "like", '%"trained_on":%').execute();
 }
 
 function viewsOf(reader: Reader, organizationId: string) {
@@ -68,7 +97,7 @@ function viewsOf(reader: Reader, organizationId: string) {
         .onRef("endpoints.region", "=", "deployments.region"),
     )
     .selectAll("deployments")
-    .select(["robots.name as robot_name", "endpoints.url as endpoint_url"])
+    .select(["robots.name as robot_name", "robot_type_id", "equipment_sha256", "endpoints.url as endpoint_url"])
     .where("deployments.organization_id", "=", organizationId);
 }
 

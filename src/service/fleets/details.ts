@@ -20,6 +20,7 @@ import { answerValue } from "../kernel/http/answers.ts";
 import type { Handler, OperationContext } from "../kernel/operation.ts";
 import { type Reader, readSnapshot } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
+import { warningsOf } from "../models/index.ts";
 import { findFleetFacts, judgeMembers, membersOf, UNKNOWN_FLEET } from "./queries.ts";
 import { type AssessedFleet, assessFleet } from "./readiness/assessment.ts";
 import { deriveFleet, type MemberState, stateOf, type WholeFleetView } from "./readiness/derive-fleet.ts";
@@ -176,7 +177,8 @@ function memberViews(members: readonly Member[], fleet: AssessedFleet): FleetMem
     const state = alone === "ready" && free <= 0 ? "peak" : alone;
     if (state === "ready") free -= 1;
     const reason = reasonOf(state, member, fleet);
-    const views = { robot_id, robot, robot_type_id, region, site };
+    const said = warningsOf(fleet.active.generation.subject, member.warnings ?? []);
+    const views = { robot_id, robot, robot_type_id, region, site, ...said };
     return state === "ready" || state === "active" || state === "blocked"
       ? { ...views, state, waiting_for: null, reason }
       : { ...views, state: "waiting", waiting_for: state, reason };

@@ -6,7 +6,7 @@ import { prepare } from "../kernel/store/prepared.ts";
 import type { Reader, Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 import { yieldEventLoop } from "../kernel/traffic/event-loop.ts";
-import { findObstacles } from "../models/index.ts";
+import { findVerdicts } from "../models/index.ts";
 import { type FleetFacts, type GenerationFacts, type MemberGroup, parseWindows } from "./readiness/fleet-facts.ts";
 
 export const UNKNOWN_FLEET = refuse("NotFound", "Fleet not found");
@@ -220,15 +220,16 @@ export async function judgeMembers<Row extends MemberRow>(
   rows: readonly Row[],
   { active, update }: Pick<FleetFacts, "active" | "update">,
 ): Promise<readonly (Row & MemberGroup)[]> {
-  const obstacles = await findObstacles(reader, rows, active.requirements);
-  const updateObstacles = update === null ? [] : await findObstacles(reader, rows, update.requirements);
+  const verdicts = await findVerdicts(reader, rows, active.requirements);
+  const updateVerdicts = update === null ? [] : await findVerdicts(reader, rows, update.requirements);
   return rows.map((row, index) => ({
     ...row,
     isRemoved: Boolean(row.is_removed),
     isOffline: Boolean(row.is_offline),
     deployment: deploymentOf(row, active),
-    obstacle: obstacles[index] ?? null,
-    updateObstacle: updateObstacles[index] ?? null,
+    obstacle: verdicts[index]?.obstacle ?? null,
+    warnings: verdicts[index]?.warnings ?? [],
+    updateObstacle: updateVerdicts[index]?.obstacle ?? null,
   }));
 }
 

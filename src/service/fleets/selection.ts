@@ -9,7 +9,7 @@ import { answerValue, refuseInvalid } from "../kernel/http/answers.ts";
 import type { Handler, OperationContext } from "../kernel/operation.ts";
 import type { Reader } from "../kernel/store/store.ts";
 import { yieldEventLoop } from "../kernel/traffic/event-loop.ts";
-import { findObstacles, resolveSubject } from "../models/index.ts";
+import { findVerdicts, resolveSubject, warningsOf } from "../models/index.ts";
 import { labelHash, liveRobots } from "../robots/index.ts";
 import { matchFindings, selectionFindings, unknownSubject } from "./rules.ts";
 
@@ -31,8 +31,8 @@ export function previewFleet({ store: { reader } }: OperationContext): Handler<F
       .execute();
     const fits = wanted === null ? [] : await fitsOf(reader, rows, wanted, subject?.checkpoint_id ?? "");
     const views = rows.map(({ robot_id, robot, robot_type_id, region, site }, index): PreviewedRobot => {
-      const { fits: isFit, reason } = fits[index] ?? { fits: null, reason: null };
-      return { robot_id, robot, robot_type_id, region, site, fits: isFit, reason };
+      const fit = fits[index] ?? { fits: null, reason: null };
+      return { robot_id, robot, robot_type_id, region, site, ...fit };
     });
     const byId = new Map(views.map((view) => [view.robot_id, view]));
     const robots = known.flatMap((id) => byId.get(id) ?? []);
@@ -43,10 +43,10 @@ export function previewFleet({ store: { reader } }: OperationContext): Handler<F
 /** For each of these robots: what it lacks to run the checkpoint, else what it waits for. */
 async function fitsOf(
   reader: Reader,
-  robots: readonly (Parameters<typeof findObstacles>[1][number] & { readonly region: string })[],
+  robots: readonly (Parameters<typeof findVerdicts>[1][number] & { readonly region: string })[],
   subject: string,
   checkpointId: string,
-): Promise<readonly Pick<PreviewedRobot, "fits" | "reason">[]> {
+): Promise<readonly Pick<PreviewedRobot, "fits" | "reason" | "warnings">[]> {
   const { requirements } = await reader
     .selectFrom("checkpoints")
     .select("requirements")
@@ -59,11 +59,13 @@ async function fitsOf(
     .where("withdrawn_at", "is", null)
     .execute();
   const endpoints = new Map(offered.map((endpoint) => [endpoint.region, endpoint]));
-  const obstacles = await findObstacles(reader, robots, requirements);
+  const verdicts = await findVerdicts(reader, robots, requirements);
   return robots.map(({ region }, index) => {
-    const lack = obstacles[index] ?? missingEndpoint(region, endpoints);
-    if (lack !== null) return { fits: false, reason: `${shown(subject)} ${lack}.` };
-    return { fits: true, reason: endpointWait(region, endpoints.get(region)) };
+    const { obstacle = null, warnings = [] } = verdicts[index] ?? {};
+    const lack = obstacle ?? missingEndpoint(region, endpoints);
+    const said = warningsOf(subject, warnings);
+    if (lack !== null) return { fits: false, reason: `${shown(subject)} ${lack}.`, ...said };
+    return { fits: true, reason: endpointWait(region, endpoints.get(region)), ...said };
   });
 }
 

@@ -5,6 +5,8 @@ import type { OperationContext } from "../kernel/operation.ts";
 import { audit, type Authorship, commandAuthor } from "../kernel/store/audit.ts";
 import type { Reader, Transaction } from "../kernel/store/store.ts";
 import { type CatalogFile, readCatalogFile } from "./catalog.ts";
+import { markReferences } from "../robots/index.ts";
+import { referenceRobots, resolveTrainings } from "./references.ts";
 import { type CatalogPlan, countChanges, planCatalog, type StoredCatalog } from "./plan.ts";
 
 /** Applies a catalog file, completely or not at all. Concurrent calls run one after the other. */
@@ -21,7 +23,7 @@ export async function previewCatalogFile(
   { store, machine }: Pick<OperationContext, "store" | "machine">,
   file: CatalogFile,
 ): Promise<CatalogPlan> {
-  return planCatalog(await readStoredCatalog(store.reader), file, isoNow(machine.clock));
+  return makePlan(store.reader, file, isoNow(machine.clock));
 }
 
 /**
@@ -62,14 +64,21 @@ const CATALOG_ID = "models";
 
 async function applyCatalog(transaction: Transaction, file: CatalogFile, author: Authorship): Promise<CatalogPlan> {
   await lockCatalog(transaction);
-  const plan = planCatalog(await readStoredCatalog(transaction), file, author.at);
+  const plan = await makePlan(transaction, file, author.at);
   if (plan.state === "refused") return plan;
   await transaction.updateTable("catalogs").set({ applied_at: author.at }).where("id", "=", CATALOG_ID).execute();
   if (plan.changes.length === 0) return plan;
   await writePlan(transaction, plan);
+  await markReferences(transaction, plan.checkpoints.flatMap(referenceRobots));
   const details = countChanges(plan.changes);
   await audit(transaction, author, { action: "models.apply", subjectId: CATALOG_ID, details });
   return plan;
+}
+
+async function makePlan(reader: Reader, file: CatalogFile, now: string): Promise<CatalogPlan> {
+  const stored = await readStoredCatalog(reader);
+  const { trainings, findings } = await resolveTrainings(reader, file, stored.checkpoints);
+  return findings.length > 0 ? { state: "refused", findings } : planCatalog(stored, file, now, trainings);
 }
 
 /** A concurrent change waits here and then reads what this one wrote. So does the result of a probe, which must not be overwritten. */

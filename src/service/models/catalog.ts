@@ -5,19 +5,25 @@
  * manifest, which reports all mistakes at once, each with line and column. plan.ts compares it with the store; obstacles.ts checks which
  * robots a checkpoint can drive.
  */
+import { dirname, join } from "node:path";
+
 import * as z from "zod";
 
-import { REGION_LENGTH, ROBOT_TYPE_ID_LENGTH } from "../../api/robots.ts";
+import { type RobotContract, robotContractSchema } from "../../api/contract.ts";
+import { CONFIGURATION_DIGEST_PATTERN, REGION_LENGTH, ROBOT_TYPE_ID_LENGTH } from "../../api/robots.ts";
 import type { Finding, Position } from "../../documents/findings.ts";
 import { nearest } from "../../documents/nearest.ts";
 import { readSettings, type SettingsReading } from "../../documents/read.ts";
 import {
+  formed,
   integer,
   list,
   memberOf,
   name,
+  number,
   OF_MAPPING,
   orNull,
+  pathProblem,
   refuse,
   refuseRepeated,
   rightMembers,
@@ -27,10 +33,19 @@ import {
   uniqueTexts,
 } from "../../documents/schemas.ts";
 import { isSecretKey } from "../../documents/secrets.ts";
-import { shown } from "../../documents/texts.ts";
+import { shown, shownPath } from "../../documents/texts.ts";
 import type { Files } from "../../platform/files/files.ts";
+import { parseJson } from "../../platform/text/parse-json.ts";
 import { readEditedFile } from "../kernel/edited-file.ts";
-import { AXIS_UNITS, type AxesRequirement, NO_REQUIREMENTS, type Requirements } from "./requirements.ts";
+import { catalogEquipment } from "../robots/index.ts";
+import {
+  AXIS_UNITS,
+  type AxesRequirement,
+  type Fact,
+  FACTS,
+  NO_REQUIREMENTS,
+  type Requirements,
+} from "./requirements.ts";
 
 /** Ids of checkpoints, which the operator chooses, are never slugs. */
 export const CHECKPOINT_ID = /^ckpt_[a-z0-9](?:[a-z0-9._-]{0,57}[a-z0-9])?$/;
@@ -55,6 +70,12 @@ const MEMBER_PATH = /^[\w-]{1,64}(?:\.[\w-]{1,64}){0,7}$/;
 /** The maximum of a robot manifest; higher requirements could never be met. */
 const CAMERA_ROLES = { minimum: 0, maximum: 8 } as const;
 const AXES = { minimum: 0, maximum: 256 } as const;
+/** Of each kind. */
+const REFERENCES = { minimum: 0, maximum: 8 } as const;
+/** Also an id. */
+const ROBOT_NAME_LENGTH = 256;
+/** UTF-8 bytes; a contract of 256 axes has some 100 KB. */
+const CONTRACT_LIMIT_BYTES = 1_048_576;
 const ROBOT_TYPES = { minimum: 0, maximum: 64 } as const;
 
 const RULES = {
@@ -74,6 +95,8 @@ export function readCatalog(bytes: Uint8Array): SettingsReading<Catalog> {
 export interface CatalogFile {
   readonly bytes: Uint8Array;
   readonly catalog: Catalog;
+  /** By their paths, as the catalog has them. */
+  readonly contracts: ReadonlyMap<string, RobotContract>;
   locate(loc: string): Position;
 }
 
@@ -87,7 +110,60 @@ export async function readCatalogFile(files: Files, path: string): Promise<Catal
   if (!(bytes instanceof Uint8Array)) return { state: "refused", findings: [bytes], bytes: null };
   const { value: catalog, findings, locate } = readCatalog(bytes);
   if (catalog === null) return { state: "refused", findings, bytes };
-  return { state: "read", file: { bytes, catalog, locate } };
+  const { contracts, refusals } = await readContracts(files, dirname(path), catalog);
+  if (refusals.length > 0)
+    return { state: "refused", findings: refusals.map((each) => placedFinding(each, locate)), bytes };
+  return { state: "read", file: { bytes, catalog, contracts, locate } };
+}
+
+/** What is wrong with the place that a JSON Pointer leads to. */
+export interface PlacedRefusal {
+  readonly id: string;
+  readonly loc: string;
+  readonly message: string;
+}
+
+export function placedFinding(refusal: PlacedRefusal, locate: CatalogFile["locate"]): Finding {
+  return { severity: "error", ...refusal, ...locate(refusal.loc) };
+}
+
+/** The checkpoints that say what they were trained on. @returns `loc` of that. */
+export function trainedCheckpoints({ models }: Catalog) {
+  return models.flatMap(({ checkpoints }, model) =>
+    checkpoints.flatMap(({ id, trained_on: training }, checkpoint) =>
+      training === undefined ? [] : [{ id, training, loc: `/models/${model}/checkpoints/${checkpoint}/trained_on` }],
+    ),
+  );
+}
+
+/** The contracts that checkpoints were trained on, from their files beside the catalog. */
+async function readContracts(files: Files, folder: string, catalog: Catalog) {
+  const contracts = new Map<string, RobotContract>();
+  const refusals: PlacedRefusal[] = [];
+  for (const { training, loc } of trainedCheckpoints(catalog)) {
+    for (const [index, path] of training.contracts.entries()) {
+      const contract = contracts.get(path) ?? (await readContract(files, join(folder, path)));
+      if (typeof contract !== "string") contracts.set(path, contract);
+      else refusals.push({ id: "contract_unreadable", loc: `${loc}/contracts/${index}`, message: contract });
+    }
+  }
+  return { contracts, refusals };
+}
+
+/** @returns the contract, or why it cannot be read. */
+async function readContract(files: Files, path: string): Promise<RobotContract | string> {
+  const advice = "write it on the robot: robot-policy-agent contract --json > FILE";
+  const rules = { subject: "contract", example: "", limitBytes: CONTRACT_LIMIT_BYTES };
+  const bytes = await readEditedFile(files, path, rules);
+  if (!(bytes instanceof Uint8Array)) {
+    const problem = bytes.id === "file_missing" ? "there is no such file" : bytes.message;
+    return `${shownPath(path)}: ${problem}; ${advice}`;
+  }
+  const printed = parseJson(Buffer.from(bytes).toString());
+  const { data, error } = robotContractSchema.safeParse(memberOf(printed, "contract") ?? printed);
+  if (error === undefined) return data;
+  const where = error.issues[0]?.path.join(".") ?? "";
+  return `${shownPath(path)}: not a contract${where === "" ? "" : `, see ${shown(where)}`}; ${advice}`;
 }
 
 const dateTimeSchema = z.union([z.iso.date(), z.iso.datetime({ offset: true })]);
@@ -187,6 +263,65 @@ const requirements = z
     action_axes: actionAxes,
   }));
 
+/** Facts in which a difference refuses a robot, unless the catalog says otherwise; in the others one is said. */
+const REQUIRED_FACTS: readonly Fact[] = ["axes", "order", "units", "signs", "camera_roles"];
+
+const facts = uniqueTexts({ minimum: 0, maximum: FACTS.length }, z.literal(FACTS)).optional();
+const tolerance = number({ minimum: 0, maximum: 1000 }).optional();
+
+const readyType = formed("unknown_type", (written) =>
+  catalogEquipment(written).state_axes !== null
+    ? undefined
+    : `${shown(written)} is no type of the ready catalog; robot-policy-agent catalog lists them`,
+);
+const contractPath = formed("path_format", (path) => {
+  const problem = path.startsWith("/") ? "expected a path below the folder of the catalog" : pathProblem(path);
+  return problem === undefined ? undefined : `${shownPath(path)}: ${problem}`;
+});
+
+/** Robots that a checkpoint was trained on, and the facts in which others must be alike. */
+const trainedOn = z
+  .object({
+    robots: list(
+      REFERENCES,
+      z.object({
+        robot: text(ROBOT_NAME_LENGTH),
+        digest: name(CONFIGURATION_DIGEST_PATTERN, "a digest as robot-policy robots history shows it"),
+      }),
+    ).default([]),
+    contracts: uniqueTexts(REFERENCES, contractPath).default([]),
+    types: uniqueTexts(REFERENCES, readyType).default([]),
+    tolerances: z
+      .object({
+        rad: tolerance,
+        m: tolerance,
+        "rad/s": tolerance,
+        "m/s": tolerance,
+        "N.m": tolerance,
+        N: tolerance,
+        "1": tolerance,
+      } satisfies Readonly<Record<(typeof AXIS_UNITS)[number], typeof tolerance>>)
+      .default({}),
+    require: facts,
+    warn: facts,
+  })
+  .superRefine((written, ctx) => {
+    const { require = [], warn = [] } = rightMembers(written, ctx);
+    for (const [index, fact] of warn.entries()) {
+      if (!require.includes(fact)) continue;
+      refuse(ctx, { id: "not_applicable", message: `${fact} is already in require`, path: ["warn", index] });
+    }
+    const lists = [written.robots, written.contracts, written.types];
+    if (!lists.every((each) => Array.isArray(each) && each.length === 0)) return;
+    refuse(ctx, { id: "missing", message: "robots, contracts or types names at least one that it was trained on" });
+  }, OF_MAPPING)
+  .transform(({ require, warn, ...written }) => ({
+    ...written,
+    require: require ?? REQUIRED_FACTS.filter((fact) => warn?.includes(fact) !== true),
+    warn: warn ?? FACTS.filter((fact) => !(require ?? REQUIRED_FACTS).includes(fact)),
+  }));
+export type TrainedOn = z.output<typeof trainedOn>;
+
 /** At most one of a checkpoint in each region. */
 const endpoint = z
   .object({
@@ -213,6 +348,7 @@ const checkpoint = z.object({
   ),
   created_at: dateTime,
   requirements: requirements.default(NO_REQUIREMENTS),
+  trained_on: trainedOn.optional(),
   endpoints: uniqueBy("region", ENDPOINTS, endpoint),
 });
 

@@ -4,8 +4,9 @@ import { shown } from "../../documents/texts.ts";
 import type { Reader } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 import { yieldEventLoop } from "../kernel/traffic/event-loop.ts";
-import { type Axis, catalogEquipment, type Equipment, parseEquipment } from "../robots/index.ts";
+import { type Axis, knownEquipment, parseEquipment, readContent } from "../robots/index.ts";
 import { type AxesRequirement, parseRequirements, type Requirements } from "./requirements.ts";
+import { type Deviation, deviationsOf, type RobotTraits, withContent, wordDeviation } from "./training.ts";
 
 /** A robot to check, or one that represents all with its type and equipment. */
 export interface JudgedRobot extends Pick<Tables["robots"], "robot_type_id" | "equipment_sha256"> {
@@ -21,63 +22,130 @@ const VERDICTS_MAXIMUM = 100_000;
  * Shared by all stores of the process: a verdict depends only on its key. Every evaluation of fleets and deployments needs verdicts;
  * for a thousand robots with different equipment they take 0.2 s without the cache, 1 ms with it.
  */
-const remembered = new Map<string, string | null>();
+const remembered = new Map<string, Verdict>();
+
+/** Whether a checkpoint fits a robot: predicates with the model as their subject. */
+export interface Verdict {
+  /** Why it cannot drive the robot; null if it can. */
+  readonly obstacle: string | null;
+  /** How the robot differs from those that it was trained on, as far as the catalog has it said. */
+  readonly warnings: readonly string[];
+}
+
+/** Maximum number of warnings about a robot. */
+const WARNINGS_MAXIMUM = 8;
 
 /**
- * Why a checkpoint cannot drive these robots, in their order; null for each that it can drive.
+ * Whether a checkpoint fits these robots, in their order.
  *
  * Robots with equal type and equipment are checked once. Equipment is read one at a time, because it may be as large as a request.
  *
  * @param requirements JSON text from the row of the checkpoint.
  */
-export async function findObstacles(
+export async function findVerdicts(
   reader: Reader,
   robots: readonly JudgedRobot[],
   requirements: string,
-): Promise<readonly (string | null)[]> {
+): Promise<readonly Verdict[]> {
   const digest = hash("sha256", requirements, "base64");
-  const obstacles: (string | null)[] = [];
+  let parsed: Requirements | null = null;
+  const verdicts: Verdict[] = [];
   for (const { robot_id: robotId, robot_type_id: robotTypeId, equipment_sha256: equipmentSha256 } of robots) {
     const key = JSON.stringify([robotTypeId, equipmentSha256, digest]);
-    let obstacle = remembered.get(key);
-    if (obstacle === undefined) {
+    let verdict = remembered.get(key);
+    if (verdict === undefined) {
       const row = equipmentSha256 === null ? null : await findEquipment(reader, robotId);
       const equipment = row === null || row.equipment === null ? null : parseEquipment(row.equipment);
-      obstacle = incompatibility({ robot_type_id: robotTypeId, equipment }, parseRequirements(requirements));
+      parsed ??= parseRequirements(requirements);
+      const found = judgeRobot({ robot_type_id: robotTypeId, equipment }, parsed);
+      const { judged, isFinal } = await withFiles(reader, row?.organization_id ?? "", found);
+      verdict = wordVerdict(judged);
       // Otherwise the robot has meanwhile registered with other equipment.
-      if (equipmentSha256 === (row?.equipment_sha256 ?? null)) remember(key, obstacle);
+      if (isFinal && equipmentSha256 === (row?.equipment_sha256 ?? null)) remember(key, verdict);
       if ((row?.equipment?.length ?? 0) > LARGE_EQUIPMENT) await yieldEventLoop();
     }
-    obstacles.push(obstacle);
+    verdicts.push(verdict);
   }
-  return obstacles;
+  return verdicts;
 }
 
 /** The same for one robot. */
-export async function findObstacle(reader: Reader, robot: JudgedRobot, requirements: string): Promise<string | null> {
-  const [obstacle = null] = await findObstacles(reader, [robot], requirements);
-  return obstacle;
+export async function findVerdict(reader: Reader, robot: JudgedRobot, requirements: string): Promise<Verdict> {
+  const [verdict = FITS] = await findVerdicts(reader, [robot], requirements);
+  return verdict;
+}
+
+/** The member of a view: sentences about the subject; absent without one. */
+export function warningsOf(subject: string, warnings: readonly string[]): { readonly warnings?: string[] } {
+  if (warnings.length === 0) return {};
+  return { warnings: warnings.map((warning) => `${shown(subject)} ${warning}.`) };
+}
+
+const FITS: Verdict = { obstacle: null, warnings: [] };
+
+/** A verdict before it is put into words. */
+export interface Judged {
+  /** What the robot lacks of what is required of any robot; null for nothing. */
+  readonly lack: string | null;
+  /** The first difference that refuses it. */
+  readonly blocker: Deviation | null;
+  readonly otherBlockers: number;
+  readonly warnings: readonly Deviation[];
+}
+
+export function judgeRobot(robot: RobotTraits, requirements: Requirements): Judged {
+  const lack = incompatibility(robot, requirements);
+  const { trained_on: training } = requirements;
+  if (training === undefined) return { lack, blocker: null, otherBlockers: 0, warnings: [] };
+  const { blockers, warnings } = deviationsOf(robot, training);
+  const [blocker = null, ...others] = blockers;
+  return { lack, blocker, otherBlockers: others.length, warnings: warnings.slice(0, WARNINGS_MAXIMUM) };
+}
+
+export function wordVerdict({ lack, blocker, otherBlockers, warnings }: Judged): Verdict {
+  const more =
+    otherBlockers === 0 ? "" : ` (and ${otherBlockers} more ${otherBlockers === 1 ? "difference" : "differences"})`;
+  const difference = blocker === null ? null : `${wordDeviation(blocker)}${more}`;
+  return { obstacle: lack ?? difference, warnings: warnings.map(wordDeviation) };
+}
+
+/** The same with what differs in files. `isFinal` is false while the robot may yet send what is in one: it does so after it said which it has. */
+async function withFiles(
+  reader: Reader,
+  organizationId: string,
+  judged: Judged,
+): Promise<{ readonly judged: Judged; readonly isFinal: boolean }> {
+  let isFinal = true;
+  const filled: Deviation[] = [];
+  const said = judged.blocker === null ? judged.warnings : [judged.blocker, ...judged.warnings];
+  for (const deviation of said) {
+    const { before = null, after = null, content = null } = deviation.part ?? {};
+    const isShared = content === "not_kept" && before !== null && after !== null;
+    const now = isShared ? await readContent(reader, organizationId, after) : null;
+    const then = now !== null && before !== null ? await readContent(reader, organizationId, before) : null;
+    if (isShared && now === null) isFinal = false;
+    filled.push(then === null || now === null ? deviation : withContent(deviation, then, now));
+    await yieldEventLoop();
+  }
+  const [blocker = null, ...rest] = filled;
+  return {
+    judged: judged.blocker === null ? { ...judged, warnings: filled } : { ...judged, blocker, warnings: rest },
+    isFinal,
+  };
 }
 
 function findEquipment(reader: Reader, robotId: string) {
   return reader
     .selectFrom("robots")
-    .select(["equipment", "equipment_sha256"])
+    .select(["organization_id", "equipment", "equipment_sha256"])
     .where("id", "=", robotId)
     .executeTakeFirstOrThrow();
 }
 
-function remember(key: string, obstacle: string | null): void {
+function remember(key: string, verdict: Verdict): void {
   const [oldest] = remembered.keys();
   if (oldest !== undefined && remembered.size >= VERDICTS_MAXIMUM) remembered.delete(oldest);
-  remembered.set(key, obstacle);
-}
-
-/** The properties of a robot that requirements are compared with. */
-export interface RobotTraits {
-  readonly robot_type_id: string;
-  /** What its contract says; null for a robot that registered by its type alone. */
-  readonly equipment: Equipment | null;
+  remembered.set(key, verdict);
 }
 
 /** Maximum number of names in a sentence; of the others it gives only the number. */
@@ -94,7 +162,7 @@ const LISTED_NAMES = 8;
  */
 export function incompatibility(robot: RobotTraits, requirements: Requirements): string | null {
   const { robot_type_id: robotTypeId } = robot;
-  const equipment = robot.equipment ?? catalogEquipment(robotTypeId);
+  const equipment = knownEquipment(robotTypeId, robot.equipment);
   return (
     lackOfType(robotTypeId, requirements.robot_types) ??
     lackOfCameras(equipment.camera_roles, requirements.camera_roles) ??

@@ -8,6 +8,7 @@ import { type Reader, readSnapshot } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 import { CHECKPOINT_ID, SLUG } from "./catalog.ts";
 import { parseRequirements, type Requirements } from "./requirements.ts";
+import { nameOf } from "./training.ts";
 
 /** `GET /v1/models/{slug}`: one model of the catalog. Checkpoint ids are not accepted. */
 export function getModel({ store }: OperationContext): Handler<null> {
@@ -26,12 +27,19 @@ export function listCatalogModels({ store }: OperationContext): Handler<null> {
 function modelView({ checkpoints, created_at: createdAt, ...model }: OfferedModel): ModelView {
   return {
     ...model,
-    checkpoints: checkpoints.map(({ endpoints, ...checkpoint }) => ({
+    checkpoints: checkpoints.map(({ endpoints, requirements, ...checkpoint }) => ({
       ...checkpoint,
+      requirements: requirementsView(requirements),
       regions: endpoints.map(({ region }) => region),
     })),
     created_at: createdAt,
   };
+}
+
+/** The references by name: what they are like belongs to their organizations. */
+function requirementsView({ trained_on: training, ...others }: Requirements): Readonly<Record<string, unknown>> {
+  if (training === undefined) return others;
+  return { ...others, trained_on: { ...training, references: training.references.map(nameOf) } };
 }
 
 /** `GET /v1/endpoints`: every endpoint of the catalog, in the order of `GET /v1/models`, without URLs. */

@@ -1,7 +1,7 @@
 import type { Finding } from "../../documents/findings.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 import type { CatalogFile, CatalogModel } from "./catalog.ts";
-import { printRequirements } from "./requirements.ts";
+import { printRequirements, type Training } from "./requirements.ts";
 
 /** The catalog rows of the store, including withdrawn ones. */
 export interface StoredCatalog {
@@ -40,17 +40,19 @@ export type CatalogPlan =
  * are never deleted, and a withdrawn checkpoint keeps its endpoints for those that still use it.
  *
  * @param now ISO 8601.
+ * @param trainings what checkpoints were trained on, by their ids.
  */
 export function planCatalog(
   stored: StoredCatalog,
   file: Pick<CatalogFile, "catalog" | "locate">,
   now: string,
+  trainings: ReadonlyMap<string, Training> = new Map(),
 ): CatalogPlan {
   const findings = movedCheckpoints(stored, file);
   if (findings.length > 0) return { state: "refused", findings };
   const { models } = file.catalog;
   const ofModels = compare("model", stored.models, modelRows(stored, models, now), ({ slug }) => [slug], now);
-  const checkpoints = models.flatMap(checkpointRows);
+  const checkpoints = models.flatMap((model) => checkpointRows(model, trainings));
   const ofCheckpoints = compare("checkpoint", stored.checkpoints, checkpoints, ({ id }) => [id], now);
   const ids = new Set(checkpoints.map(({ id }) => id));
   const known = stored.endpoints.filter(({ checkpoint_id: checkpointId }) => ids.has(checkpointId));
@@ -138,11 +140,14 @@ function modelRows(stored: StoredCatalog, models: readonly CatalogModel[], now: 
   });
 }
 
-function checkpointRows({ slug, checkpoints }: CatalogModel): readonly Tables["checkpoints"][] {
+function checkpointRows(
+  { slug, checkpoints }: CatalogModel,
+  trainings: ReadonlyMap<string, Training>,
+): readonly Tables["checkpoints"][] {
   return checkpoints.map(({ id, created_at, requirements }) => ({
     id,
     model_slug: slug,
-    requirements: printRequirements(requirements),
+    requirements: printRequirements({ ...requirements, trained_on: trainings.get(id) }),
     created_at,
     withdrawn_at: null,
   }));

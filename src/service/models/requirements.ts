@@ -1,5 +1,7 @@
 import * as z from "zod";
 
+import { equipmentSchema } from "../robots/index.ts";
+
 const names = z.array(z.string()).readonly();
 
 const axesSchema = z.object({
@@ -12,6 +14,49 @@ const axesSchema = z.object({
   names,
 });
 
+/** Groups of facts that a robot is compared in, in the order in which differences are said. */
+export const FACTS = [
+  "axes",
+  "order",
+  "units",
+  "signs",
+  "camera_roles",
+  "ranges",
+  "camera_mounts",
+  "camera_sizes",
+  "control_rate",
+  "devices",
+  "files",
+] as const;
+export type Fact = (typeof FACTS)[number];
+
+const factsSchema = z.array(z.enum(FACTS)).readonly();
+
+/** A robot as it was when a checkpoint was trained. */
+const referenceSchema = z.object({
+  kind: z.enum(["robot", "contract", "type"]),
+  /** As the catalog has it: a robot by name or id, a file, a type of the ready catalog. */
+  name: z.string(),
+  /** Of a robot: of the registration. */
+  digest: z.string().nullable(),
+  /** Of a robot. */
+  robot_id: z.string().nullable(),
+  equipment: equipmentSchema,
+});
+
+const trainingSchema = z.object({
+  references: z.array(referenceSchema).readonly(),
+  /** Of the ends of ranges, by canonical unit. */
+  tolerances: z.record(z.string(), z.number().optional()),
+  /** Facts in which no difference is allowed, and those in which one is said. */
+  require: factsSchema,
+  warn: factsSchema,
+});
+
+export type Reference = Readonly<z.output<typeof referenceSchema>>;
+/** What a checkpoint was trained on: a robot fits that is as one of the references. */
+export type Training = Readonly<z.output<typeof trainingSchema>>;
+
 const requirementsSchema = z.object({
   /** Accepted type ids; empty: any type. */
   robot_types: names,
@@ -19,6 +64,7 @@ const requirementsSchema = z.object({
   camera_roles: names,
   state_axes: axesSchema.nullable(),
   action_axes: axesSchema.nullable(),
+  trained_on: trainingSchema.optional(),
 });
 
 /** What a checkpoint requires of a robot. An empty list or a null member is no requirement. */

@@ -9,11 +9,14 @@ export {
   lockRobotNamed,
 } from "./enrolled-robot.ts";
 export type { Enrolled, EnrolledRobot } from "./enrolled-robot.ts";
-export { catalogEquipment, parseEquipment } from "./equipment.ts";
-export type { Axis, Equipment } from "./equipment.ts";
+export { catalogEquipment, contractEquipment, equipmentSchema } from "./equipment.ts";
+export { isFromContract, knownEquipment, parseEquipment } from "./equipment.ts";
+export type { Axis, Equipment, EquippedCamera } from "./equipment.ts";
+export { findReference, markReferences } from "./references.ts";
+export type { FoundReference } from "./references.ts";
 export type { RobotQuota } from "./quota.ts";
 export { findIdentifiedRobot, findIdentifiedRobots, identifiedRobotView } from "./views.ts";
 export type { IdentifiedRow } from "./views.ts";
 export { findRobot, labelHash, liveRobots, lockRobot, readLabels, ROBOT_NAME_RULE, robotNameOf } from "./robots.ts";
 export { contractHashOf } from "./history.ts";
-export { parseParts } from "./parts.ts";
+export { parseParts, readContent } from "./parts.ts";

@@ -1,10 +1,7 @@
 /** What the digests of registrations cover, as robots say it after they registered, and the contents that they share. */
 import { hash } from "node:crypto";
 
-import * as z from "zod";
-
 import {
-  PART_KINDS,
   type RegistrationPart,
   type RegistrationParts,
   SHARED_CONTENT_BYTES,
@@ -21,16 +18,17 @@ import type { Principal } from "../kernel/auth/authenticate.ts";
 import { createPruning, type Pruning } from "../kernel/tasks/pruning.ts";
 import type { Task } from "../kernel/tasks/task-loop.ts";
 import { ruleBroken } from "../kernel/validation/finding.ts";
+import { coveredBy, equipmentOf, storedPartsSchema } from "./equipment.ts";
 import { findRobot, lockRobot } from "./robots.ts";
 import { maySee, UNKNOWN_ROBOT } from "./views.ts";
 
 /** UTF-8 bytes of all contents of an organization. */
 export const CONTENTS_MAXIMUM_BYTES = 256 * 1024 * 1024;
 
-type PartsContext = Pick<OperationContext, "store">;
+type PartsContext = Pick<OperationContext, "store" | "nudge">;
 
 /** `PUT /v1/robots/{robot}/registration/parts` */
-export function putRegistrationParts({ store }: PartsContext): Handler<RegistrationParts> {
+export function putRegistrationParts({ store, nudge }: PartsContext): Handler<RegistrationParts> {
   return async ({ principal, path, body, write }) => {
     const robot = await visibleRobot(store.reader, principal, path["robot"]);
     if (isAnswer(robot)) return robot;
@@ -38,8 +36,18 @@ export function putRegistrationParts({ store }: PartsContext): Handler<Registrat
       const fault = ruleBroken("the parts do not make the configuration_digest");
       return refuseInvalid([{ ...fault, loc: ["body", "parts"], input: null }]);
     }
-    return write((transaction) => recordParts(transaction, principal.organizationId, robot.id, body));
+    const done = await write((transaction) => recordParts(transaction, principal.organizationId, robot.id, body));
+    if (isAnswer(done)) return done;
+    if (done.isRefitted) nudge();
+    return answerValue({ missing: done.missing });
   };
+}
+
+interface Recorded {
+  /** Shared contents that the service does not have. */
+  readonly missing: readonly string[];
+  /** Whether the robot's fleets must be evaluated again. */
+  readonly isRefitted: boolean;
 }
 
 async function recordParts(
@@ -47,7 +55,7 @@ async function recordParts(
   organizationId: string,
   robotId: string,
   { configuration_digest: digest, parts }: RegistrationParts,
-): Promise<Answer> {
+): Promise<Recorded | Answer> {
   const robot = await lockRobot(transaction, organizationId, robotId);
   if (robot === undefined) return UNKNOWN_ROBOT;
   if (robot.configuration_digest !== digest) {
@@ -55,7 +63,7 @@ async function recordParts(
   }
   const { audit_id: auditId } = robot;
   // A robot of an earlier release may have lost the entry of its last registration.
-  if (!(await isKept(transaction, auditId))) return answerValue({ missing: [] });
+  if (!(await isKept(transaction, auditId))) return { missing: [], isRefitted: false };
   const row = { audit_id: auditId, parts: JSON.stringify(parts) };
   await transaction
     .insertInto("registration_parts")
@@ -68,7 +76,34 @@ async function recordParts(
     await useContent(transaction, { organization_id: organizationId, sha256, audit_id: auditId });
     if ((await readContent(transaction, organizationId, sha256)) === null) missing.push(sha256);
   }
-  return answerValue({ missing });
+  return { missing, isRefitted: await refreshEquipment(transaction, robot) };
+}
+
+/**
+ * Brings what checkpoints judge a robot by up to date with its contract and the parts of its digest. The caller has locked its row.
+ *
+ * @returns whether it changed.
+ */
+export async function refreshEquipment(
+  transaction: Transaction,
+  robot: Pick<Tables["robots"], "id" | "contract" | "audit_id" | "equipment_sha256">,
+): Promise<boolean> {
+  const parts = await readParts(transaction, robot.audit_id);
+  const referenceId = (await isReference(transaction, robot.id)) ? robot.id : null;
+  const equipment = equipmentOf(robot.contract, parts === null ? null : coveredBy(parts, referenceId));
+  if (equipment.equipment_sha256 === robot.equipment_sha256) return false;
+  await transaction.updateTable("robots").set(equipment).where("id", "=", robot.id).execute();
+  return true;
+}
+
+/** Whether a checkpoint was trained on this robot. The catalog's few rows are read, because no other query asks for it. */
+async function isReference(transaction: Transaction, robotId: string): Promise<boolean> {
+  const named = transaction
+    .selectFrom("checkpoints")
+    .select("id")
+    .where("requirements", "like", `%"robot_id":${JSON.stringify(robotId)}%`)
+    .limit(1);
+  return (await named.executeTakeFirst()) !== undefined;
 }
 
 async function isKept(transaction: Transaction, auditId: string): Promise<boolean> {
@@ -189,20 +224,9 @@ export async function readContent(reader: Reader, organizationId: string, sha256
   return content?.text ?? null;
 }
 
-const partsSchema = z.array(
-  z.object({
-    label: z.string(),
-    kind: z.enum(PART_KINDS),
-    sha256: z.string(),
-    bytes: z.number(),
-    line: z.string().nullish(),
-    shared: z.boolean(),
-  }),
-);
-
 /** Parses parts from the store. */
 export function parseParts(text: string): readonly RegistrationPart[] {
-  return partsSchema.parse(JSON.parse(text));
+  return storedPartsSchema.parse(JSON.parse(text));
 }
 
 /** Null where the robot did not say what its digest covers. */

@@ -45,6 +45,8 @@ const REQUIRED_COLUMNS = ["robot_type_id", "region", "configuration_digest", "la
 const OPTIONAL_COLUMNS = [...ROBOT_TEXT_NAMES, "contract", "equipment", "equipment_sha256"] as const;
 /** The members that decide which models fit a robot. */
 const FIT_MEMBERS = ["robot_type_id", "region", "contract"] as const;
+/** While these stay, so does the equipment, which has also what the parts of the digest say. */
+const EQUIPMENT_MEMBERS = ["configuration_digest", "robot_type_id", "contract"] as const;
 
 export function registrationOf(setup: RobotSetup): Registration {
   const { name, region } = setup;
@@ -155,9 +157,18 @@ const upsert = prepare<
             and(members.map((member) => eb(`robots.${member}`, "is not distinct from", ref(`excluded.${member}`))));
           const isFitted = areSame(FIT_MEMBERS);
           const isSame = areSame(REGISTRATION_MEMBERS);
+          const isEquipped = areSame(EQUIPMENT_MEMBERS);
+          const kept = (column: "equipment" | "equipment_sha256") =>
+            when()
+              .when(isEquipped)
+              .then(ref(`robots.${column}`))
+              .else(ref(`excluded.${column}`))
+              .end();
           return {
             ...eachOf(REQUIRED_COLUMNS, (column) => ref(`excluded.${column}`)),
             ...eachOf(OPTIONAL_COLUMNS, (column) => ref(`excluded.${column}`)),
+            equipment: kept("equipment"),
+            equipment_sha256: kept("equipment_sha256"),
             updated_at: ref("excluded.updated_at"),
             last_refusal: null,
             refitted_at: when().when(isFitted).then(ref("robots.refitted_at")).else(ref("excluded.refitted_at")).end(),

@@ -45,7 +45,9 @@ export interface MemberGroup {
   readonly deployment: "active" | "inactive" | "none";
   /** Why the active checkpoint cannot drive them; null if it can. */
   readonly obstacle: string | null;
-  /** The same for the update's checkpoint; null if there is no update. */
+  /** How they differ from the robots that it was trained on. */
+  readonly warnings?: readonly string[];
+  /** The same as obstacle for the update's checkpoint; null if there is no update. */
   readonly updateObstacle: string | null;
 }
 

@@ -84,7 +84,10 @@ async function prepare(): Promise<PreparedDatabase> {
       const bytes = new TextEncoder().encode(CATALOG);
       const { value: catalog, findings, locate } = readCatalog(bytes);
       if (catalog === null) throw new Error(`The catalog is wrong: ${JSON.stringify(findings)}`);
-      const applied = await applyCatalogFile({ store, newId, machine }, { bytes, catalog, locate });
+      const applied = await applyCatalogFile(
+        { store, newId, machine },
+        { bytes, catalog, contracts: new Map(), locate },
+      );
       if (applied.state === "refused") throw new Error("The catalog was refused");
     }
     return { bytes: await readFile(join(folder, SQLITE_FILE)), organizations };

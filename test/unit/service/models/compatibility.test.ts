@@ -173,8 +173,10 @@ describe("catalogEquipment", () => {
   ])("contract of the example %s → the axes of %s, by name, unit and order", (name, robotTypeId) => {
     const ofContract = example(name);
     const ofType = catalogEquipment(robotTypeId);
-    expect(ofType.state_axes).toEqual(ofContract.state_axes);
-    expect(ofType.action_axes).toEqual(ofContract.action_axes);
+    // Limits are each robot's own.
+    const shape = (axes: Equipment["state_axes"]) => axes?.map(({ name, unit, native }) => [name, unit, native]);
+    expect(shape(ofType.state_axes)).toEqual(shape(ofContract.state_axes));
+    expect(shape(ofType.action_axes)).toEqual(shape(ofContract.action_axes));
     if (ofType.camera_roles !== null) expect(ofType.camera_roles).toEqual(ofContract.camera_roles);
   });
 
