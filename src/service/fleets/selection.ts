@@ -32,7 +32,7 @@ export function previewFleet({ store: { reader } }: OperationContext): Handler<F
     const fits = wanted === null ? [] : await fitsOf(reader, rows, wanted, subject?.checkpoint_id ?? "");
     const views = rows.map(({ robot_id, robot, robot_type_id, region, site }, index): PreviewedRobot => {
       const fit = fits[index] ?? { fits: null, reason: null };
-      return { robot_id, robot, robot_type_id, region, site, ...fit };
+      return Object.assign({ robot_id, robot, robot_type_id, region, site }, fit);
     });
     const byId = new Map(views.map((view) => [view.robot_id, view]));
     const robots = known.flatMap((id) => byId.get(id) ?? []);

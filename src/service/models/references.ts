@@ -6,6 +6,7 @@ import type { Tables } from "../kernel/store/tables.ts";
 import {
   catalogEquipment,
   contractEquipment,
+  type Equipment,
   findReference,
   type FoundReference,
   knownEquipment,
@@ -42,20 +43,19 @@ export async function resolveTrainings(
       if ("kind" in found) robots.push(found);
       else findings.push(placedFinding({ ...found, loc: `${loc}/robots/${index}/${found.loc}` }, locate));
     }
-    const files = training.contracts.flatMap((path): Reference[] => {
+    const files = training.contracts.flatMap((path) => {
       const contract = contracts.get(path);
-      if (contract === undefined) return [];
-      return [{ ...UNREGISTERED, kind: "contract", name: path, equipment: contractEquipment(contract) }];
+      return contract === undefined ? [] : [unregistered("contract", path, contractEquipment(contract))];
     });
-    const types = training.types.map((name): Reference => {
-      return { ...UNREGISTERED, kind: "type", name, equipment: catalogEquipment(name) };
-    });
+    const types = training.types.map((name) => unregistered("type", name, catalogEquipment(name)));
     trainings.set(id, { references: [...robots, ...files, ...types], tolerances, require, warn });
   }
   return { trainings, findings };
 }
 
-const UNREGISTERED = { digest: null, robot_id: null } as const;
+function unregistered(kind: "contract" | "type", name: string, equipment: Equipment): Reference {
+  return { kind, name, digest: null, robot_id: null, equipment };
+}
 
 function referencesOf({ requirements }: StoredCheckpoint): readonly Reference[] {
   return parseRequirements(requirements).trained_on?.references ?? [];

@@ -36,6 +36,9 @@ export interface Deviations {
 /** Grippers are calibrated one by one: so much may scales differ. Other units differ by far more. */
 const SCALE_TOLERANCE = 0.1;
 const ROUNDING = 1e-9;
+/** Of each vector, and changes of facts, that are compared: a contract of another kind may have 100,000 axes. */
+const AXES_MAXIMUM = 512;
+const CHANGES_MAXIMUM = 256;
 /** Characters of a hash that are shown. */
 const HASH_LENGTH = 8;
 /** Details of a part that are named. */
@@ -50,7 +53,7 @@ export function deviationsOf(robot: RobotTraits, training: Training): Deviations
   const says = sourceOf(robot);
   const own = training.references.filter(({ robot_id: id }) => id !== null && id === equipment.self?.robot_id);
   const alike = training.references.map((reference) => {
-    const changes = [...factChanges(reference.equipment, equipment, training.tolerances)];
+    const changes = [...factChanges(reference.equipment, equipment, training.tolerances).take(CHANGES_MAXIMUM)];
     const facts = changes.map(([fact, then, now]) => deviation(reference, fact, `where ${then}; ${says} ${now}`));
     return split(training, own.length > 0 ? facts : [...facts, ...deviceDeviations(reference, equipment)]);
   });
@@ -99,7 +102,7 @@ export function nameOf({ name, digest }: Pick<Reference, "name" | "digest">): st
 /** A fact, what it was at training, and what it is: halves of a sentence. */
 type Change = readonly [fact: Fact, then: string, now: string];
 
-function* factChanges(then: Equipment, now: Equipment, tolerances: Training["tolerances"]): Iterable<Change> {
+function* factChanges(then: Equipment, now: Equipment, tolerances: Training["tolerances"]): Generator<Change> {
   yield* vectorChanges("state", then.state_axes, now.state_axes, tolerances);
   yield* vectorChanges("action", then.action_axes, now.action_axes, tolerances);
   for (const role of then.camera_roles ?? []) {
@@ -144,7 +147,7 @@ function* vectorChanges(
 }
 
 function indexed(axes: readonly Axis[]) {
-  return new Map(axes.map((axis, index) => [axis.name, { axis, index }]));
+  return new Map(axes.slice(0, AXES_MAXIMUM).map((axis, index) => [axis.name, { axis, index }]));
 }
 
 function* axisChanges(what: string, then: Axis, now: Axis, tolerances: Training["tolerances"]): Iterable<Change> {

@@ -1,72 +1,23 @@
 /** What changed between registrations, and which robots of a fleet differ, over the wire. */
-import { hash } from "node:crypto";
-import { readFile } from "node:fs/promises";
-
 import { expect, it } from "vitest";
 import * as z from "zod";
 
-import {
-  type Differences,
-  differencesSchema,
-  fleetDifferencesSchema,
-  partsRecordedSchema,
-  type RegistrationPart,
-} from "../../../../src/api/differences.ts";
-import type { RobotContract } from "../../../../src/api/contract.ts";
+import { type Differences, differencesSchema, fleetDifferencesSchema } from "../../../../src/api/differences.ts";
 import { getRobotHistory } from "../../../../src/api/registrations.ts";
-import { configurationDigest } from "../../../../src/look/digest.ts";
 import { testFolder } from "../../../support/folder.ts";
+import {
+  calibration,
+  camera,
+  contractOfSo101,
+  digestOf,
+  file,
+  register,
+  setUp,
+} from "../../../support/service/registered-parts.ts";
 import { writeModels } from "../../../support/service/scene.ts";
 import type { RunningService } from "../../../support/service/service.ts";
 import { describeOnEachStore } from "../../../support/service/stores.ts";
 import { testService } from "../../../support/service/test-service.ts";
-
-/** A part of a registration, and its content. */
-interface Entry {
-  readonly part: RegistrationPart;
-  readonly text: string;
-}
-
-function file(label: string, text: string, shared = true): Entry {
-  const part = { label, kind: "file", sha256: hash("sha256", text), bytes: Buffer.byteLength(text), shared } as const;
-  return { part, text };
-}
-
-function camera(label: string, serial: string): Entry {
-  const line = JSON.stringify({ bus: "usb", product: "082d", serial, vendor: "046d" });
-  const { part, text } = file(label, line, false);
-  return { part: { ...part, kind: "device", line }, text };
-}
-
-const calibration = (offset: number, gripper: object = { drive_mode: 0 }) =>
-  JSON.stringify({ shoulder_pan: { homing_offset: offset }, gripper: { homing_offset: 5, ...gripper } }, null, 4);
-
-const digestOf = (entries: readonly Entry[]) => configurationDigest(entries.map(({ part }) => part.sha256));
-
-async function setUp({ send }: RunningService, name: string, entries: readonly Entry[], more: object = {}) {
-  const body = { name, robot_type_id: "so101", region: "us-west-2", configuration_digest: digestOf(entries), ...more };
-  const answer = await send("POST", "/v1/robots/setup", body);
-  expect([answer.status, await answer.clone().text()]).toEqual([200, expect.anything()]);
-  return answer;
-}
-
-/** As an agent does after a registration. @returns how many contents were sent. */
-async function tell({ send }: RunningService, name: string, entries: readonly Entry[]): Promise<number> {
-  const body = { configuration_digest: digestOf(entries), parts: entries.map(({ part }) => part) };
-  const answer = await send("PUT", `/v1/robots/${name}/registration/parts`, body);
-  expect(answer.status).toBe(200);
-  const { missing } = partsRecordedSchema.parse(await answer.json());
-  for (const sha256 of missing) {
-    const text = entries.find(({ part }) => part.sha256 === sha256)?.text;
-    expect((await send("PUT", `/v1/robots/${name}/contents/${sha256}`, { text })).status).toBe(200);
-  }
-  return missing.length;
-}
-
-async function register(service: RunningService, name: string, entries: readonly Entry[], more: object = {}) {
-  await setUp(service, name, entries, more);
-  return tell(service, name, entries);
-}
 
 async function differencesOf({ send }: RunningService, path: string): Promise<Differences> {
   const answer = await send("GET", `/v1/robots/${path}`);
@@ -76,11 +27,6 @@ async function differencesOf({ send }: RunningService, path: string): Promise<Di
 
 const shown = ({ differences }: Pick<Differences, "differences">) =>
   differences.map(({ change, subject, details }) => [change, subject, ...details]);
-
-async function contractOfSo101(): Promise<RobotContract> {
-  const example = new URL("../../../golden/robot-manifest/examples/so101.contract.json", import.meta.url);
-  return JSON.parse(await readFile(example, "utf8"));
-}
 
 describeOnEachStore("differences", (newStore) => {
   const start = async () => testService({ store: await newStore() });

@@ -49,12 +49,9 @@ async function listen(server: Server): Promise<Listening> {
 
 const serve = (listener: RequestListener) => listen(createHttpServer(listener));
 
-const NO_MODEL = { model_member: null, model_value: null };
+const NO_MODEL: ServedModel = { model_member: null, model_value: null };
 
-async function probeOnce(
-  url: string,
-  { signal = NEVER, timeoutMs = PATIENCE_MS, served = NO_MODEL as ServedModel } = {},
-) {
+async function probeOnce(url: string, { signal = NEVER, timeoutMs = PATIENCE_MS, served = NO_MODEL } = {}) {
   await using health = createHealthProbe(timeoutMs);
   return await health.probe(url, signal, served);
 }

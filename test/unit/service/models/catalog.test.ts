@@ -307,6 +307,48 @@ describe("requirements of a catalog", () => {
   });
 });
 
+describe("what a checkpoint of a catalog was trained on", () => {
+  const trainedOn = (text: string) => read(withCheckpoint(`trained_on: ${text}`));
+  const usual = { require: ["axes", "order", "units", "signs", "camera_roles"] };
+  const others = ["ranges", "camera_mounts", "camera_sizes", "control_rate", "devices", "files"];
+
+  it.each([
+    ["{contracts: [a.json]}", { ...usual, warn: others }],
+    [
+      "{contracts: [a.json], require: [files]}",
+      { require: ["files"], warn: [...usual.require, ...others.slice(0, -1)] },
+    ],
+    ["{contracts: [a.json], warn: [signs]}", { require: ["axes", "order", "units", "camera_roles"], warn: ["signs"] }],
+    ["{contracts: [a.json], require: [], warn: []}", { require: [], warn: [] }],
+  ])("%s → the lists that are not written are what is left of the usual", (text, expected) => {
+    const { value, findings } = trainedOn(text);
+    expect(findings).toEqual([]);
+    expect(value?.models[0]?.checkpoints[0]?.trained_on).toMatchObject({
+      robots: [],
+      contracts: ["a.json"],
+      types: [],
+      tolerances: {},
+      ...expected,
+    });
+  });
+
+  it.each([
+    ["{}", "6:17 missing"],
+    ["{robots: []}", "6:17 missing"],
+    ["{robots: [{robot: cell-4}]}", "6:27 missing"],
+    ["{robots: [{robot: cell-4, digest: 'sha256:b1fd'}]}", "6:51 name_format"],
+    ["{contracts: [/etc/a.json]}", "6:30 path_format"],
+    ["{contracts: [../a.json]}", "6:30 path_format"],
+    ["{types: [yam.v0]}", "6:26 unknown_type"],
+    ["{types: [lerobot.so101-follower.v1], warn: [signs], require: [signs]}", "6:61 not_applicable"],
+    ["{types: [lerobot.so101-follower.v1], warn: [wheels]}", "6:61 not_allowed"],
+    ["{types: [lerobot.so101-follower.v1], tolerances: {deg: 1}}", "6:67 unknown_key"],
+    ["{types: [lerobot.so101-follower.v1], tolerances: {rad: -1}}", "6:72 out_of_range"],
+  ])("%s → %s", (text, place) => {
+    expect(places(trainedOn(text))).toEqual([place]);
+  });
+});
+
 describe("SLUG, CHECKPOINT_ID", () => {
   it.each([
     ["pi0.5", true, false],

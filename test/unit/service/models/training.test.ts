@@ -161,7 +161,7 @@ const STORIES: readonly (readonly [string, RobotContract, string, "refused" | "s
   ],
   [
     "a joint without limits",
-    withAxis(PAN, ({ range: _, ...axis }) => axis),
+    withAxis(PAN, (axis) => ({ name: axis.name, unit: axis.unit, native: axis.native })),
     `where the range of the action axis ${PAN} is -2.0944 … 2.0944 rad; the robot's manifest says unlimited`,
     "said",
   ],
