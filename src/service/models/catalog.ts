@@ -10,6 +10,7 @@ import { dirname, join } from "node:path";
 import * as z from "zod";
 
 import { type RobotContract, robotContractSchema } from "../../api/contract.ts";
+import { eachOf } from "../../api/robot-texts.ts";
 import { CONFIGURATION_DIGEST_PATTERN, REGION_LENGTH, ROBOT_TYPE_ID_LENGTH } from "../../api/robots.ts";
 import type { Finding, Position } from "../../documents/findings.ts";
 import { nearest } from "../../documents/nearest.ts";
@@ -267,7 +268,6 @@ const requirements = z
 const REQUIRED_FACTS: readonly Fact[] = ["axes", "order", "units", "signs", "camera_roles"];
 
 const facts = uniqueTexts({ minimum: 0, maximum: FACTS.length }, z.literal(FACTS)).optional();
-const tolerance = number({ minimum: 0, maximum: 1000 }).optional();
 
 const readyType = formed("unknown_type", (written) =>
   catalogEquipment(written).state_axes !== null
@@ -291,17 +291,7 @@ const trainedOn = z
     ).default([]),
     contracts: uniqueTexts(REFERENCES, contractPath).default([]),
     types: uniqueTexts(REFERENCES, readyType).default([]),
-    tolerances: z
-      .object({
-        rad: tolerance,
-        m: tolerance,
-        "rad/s": tolerance,
-        "m/s": tolerance,
-        "N.m": tolerance,
-        N: tolerance,
-        "1": tolerance,
-      } satisfies Readonly<Record<(typeof AXIS_UNITS)[number], typeof tolerance>>)
-      .default({}),
+    tolerances: z.object(eachOf(AXIS_UNITS, () => number({ minimum: 0, maximum: 1000 }).optional())).default({}),
     require: facts,
     warn: facts,
   })

@@ -57,9 +57,12 @@ export async function findVerdicts(
       const row = equipmentSha256 === null ? null : await findEquipment(reader, robotId);
       const equipment = row === null || row.equipment === null ? null : parseEquipment(row.equipment);
       parsed ??= parseRequirements(requirements);
-      const found = judgeRobot({ robot_type_id: robotTypeId, equipment }, parsed);
-      const { judged, isFinal } = await withFiles(reader, row?.organization_id ?? "", found);
-      verdict = wordVerdict(judged);
+      const judged = judgeRobot({ robot_type_id: robotTypeId, equipment }, parsed);
+      const organizationId = row?.organization_id ?? "";
+      const blockers = await withFiles(reader, organizationId, judged.blockers);
+      const warnings = await withFiles(reader, organizationId, judged.warnings);
+      verdict = wordVerdict({ ...judged, blockers, warnings });
+      const isFinal = [...blockers, ...warnings].every(({ part }) => part === null);
       // Otherwise the robot has meanwhile registered with other equipment.
       if (isFinal && equipmentSha256 === (row?.equipment_sha256 ?? null)) remember(key, verdict);
       if ((row?.equipment?.length ?? 0) > LARGE_EQUIPMENT) await yieldEventLoop();
@@ -87,8 +90,8 @@ const FITS: Verdict = { obstacle: null, warnings: [] };
 export interface Judged {
   /** What the robot lacks of what is required of any robot; null for nothing. */
   readonly lack: string | null;
-  /** The first difference that refuses it. */
-  readonly blocker: Deviation | null;
+  /** The first difference that refuses it, or none, and the number of others. */
+  readonly blockers: readonly Deviation[];
   readonly otherBlockers: number;
   readonly warnings: readonly Deviation[];
 }
@@ -96,42 +99,34 @@ export interface Judged {
 export function judgeRobot(robot: RobotTraits, requirements: Requirements): Judged {
   const lack = incompatibility(robot, requirements);
   const { trained_on: training } = requirements;
-  if (training === undefined) return { lack, blocker: null, otherBlockers: 0, warnings: [] };
+  if (training === undefined) return { lack, blockers: [], otherBlockers: 0, warnings: [] };
   const { blockers, warnings } = deviationsOf(robot, training);
-  const [blocker = null, ...others] = blockers;
-  return { lack, blocker, otherBlockers: others.length, warnings: warnings.slice(0, WARNINGS_MAXIMUM) };
+  const otherBlockers = Math.max(0, blockers.length - 1);
+  return { lack, blockers: blockers.slice(0, 1), otherBlockers, warnings: warnings.slice(0, WARNINGS_MAXIMUM) };
 }
 
-export function wordVerdict({ lack, blocker, otherBlockers, warnings }: Judged): Verdict {
-  const more =
-    otherBlockers === 0 ? "" : ` (and ${otherBlockers} more ${otherBlockers === 1 ? "difference" : "differences"})`;
-  const difference = blocker === null ? null : `${wordDeviation(blocker)}${more}`;
+export function wordVerdict({ lack, blockers, otherBlockers, warnings }: Judged): Verdict {
+  const noun = otherBlockers === 1 ? "difference" : "differences";
+  const more = otherBlockers === 0 ? "" : ` (and ${otherBlockers} more ${noun})`;
+  const [difference = null] = blockers.map((blocker) => `${wordDeviation(blocker)}${more}`);
   return { obstacle: lack ?? difference, warnings: warnings.map(wordDeviation) };
 }
 
-/** The same with what differs in files. `isFinal` is false while the robot may yet send what is in one: it does so after it said which it has. */
+/** The same with what differs in files. `part` stays where the robot may yet send what is in one: it does so after it said which it has. */
 async function withFiles(
   reader: Reader,
   organizationId: string,
-  judged: Judged,
-): Promise<{ readonly judged: Judged; readonly isFinal: boolean }> {
-  let isFinal = true;
+  deviations: readonly Deviation[],
+): Promise<readonly Deviation[]> {
   const filled: Deviation[] = [];
-  const said = judged.blocker === null ? judged.warnings : [judged.blocker, ...judged.warnings];
-  for (const deviation of said) {
-    const { before = null, after = null, content = null } = deviation.part ?? {};
-    const isShared = content === "not_kept" && before !== null && after !== null;
-    const now = isShared ? await readContent(reader, organizationId, after) : null;
-    const then = now !== null && before !== null ? await readContent(reader, organizationId, before) : null;
-    if (isShared && now === null) isFinal = false;
-    filled.push(then === null || now === null ? deviation : withContent(deviation, then, now));
+  for (const deviation of deviations) {
+    const { before = null, after = null } = deviation.part ?? {};
+    const now = after === null ? null : await readContent(reader, organizationId, after);
+    const then = now === null || before === null ? null : await readContent(reader, organizationId, before);
+    filled.push(now === null ? deviation : withContent(deviation, then, now));
     await yieldEventLoop();
   }
-  const [blocker = null, ...rest] = filled;
-  return {
-    judged: judged.blocker === null ? { ...judged, warnings: filled } : { ...judged, blocker, warnings: rest },
-    isFinal,
-  };
+  return filled;
 }
 
 function findEquipment(reader: Reader, robotId: string) {

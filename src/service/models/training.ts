@@ -23,7 +23,7 @@ export interface Deviation {
   readonly reference: Reference;
   /** Follows "was trained on R,". */
   readonly clause: string;
-  /** A file or device of the robot itself that changed. */
+  /** A file of the robot itself that changed, while it is not known what in it; else null. */
   readonly part: Difference | null;
 }
 
@@ -226,14 +226,15 @@ function partDeviations(reference: Reference, { self }: Equipment): readonly Dev
     .filter(({ change }) => change !== "moved")
     .map((part) => {
       const fact = part.part_kind === "device" ? "devices" : "files";
-      return deviation(reference, fact, clauseOfPart(part), part);
+      return deviation(reference, fact, clauseOfPart(part), part.content === "not_kept" ? part : null);
     });
 }
 
-/** The same with what differs in a file. */
-export function withContent(about: Deviation, before: string, after: string): Deviation {
-  const part = about.part === null ? null : withContents(about.part, before, after);
-  return part === null ? about : { ...about, part, clause: clauseOfPart(part) };
+/** The same with what differs in a file. @param before null where it is not kept. */
+export function withContent(about: Deviation, before: string | null, after: string): Deviation {
+  const { part } = about;
+  if (part === null || before === null) return { ...about, part: null };
+  return { ...about, part: null, clause: clauseOfPart(withContents(part, before, after)) };
 }
 
 function clauseOfPart({ subject, change, before, after, details, omitted }: Difference): string {

@@ -16,6 +16,7 @@ import { systemFiles } from "../../../../src/platform/files/files.ts";
 import { applyCatalogFile } from "../../../../src/service/models/apply.ts";
 import { readCatalogFile } from "../../../../src/service/models/catalog.ts";
 import { listModels } from "../../../../src/service/models/operations.ts";
+import { putRegistrationParts } from "../../../../src/service/robots/parts.ts";
 import { setupRobot } from "../../../../src/service/robots/setup.ts";
 import { testFolder } from "../../../support/folder.ts";
 import { PATIENCE_MS } from "../../../support/run/patience.ts";
@@ -28,6 +29,7 @@ import {
   file,
   register,
   setUp,
+  tell,
 } from "../../../support/service/registered-parts.ts";
 import { QUICK } from "../../../support/service/replicas.ts";
 import type { RunningService } from "../../../support/service/service.ts";
@@ -246,6 +248,18 @@ describeOnEachStore("a model that was trained on a robot", (newStore) => {
     expect((await previewOf(service, "cell-4")).warnings).toEqual([`${ON_CELL_4}${OFFSET}.`]);
   });
 
+  it("a file whose content comes later → by its hash, then by key", async () => {
+    const { service, contract } = await openSite(newStore);
+    await setUp(service, "cell-4", MOVED, { robot_type_id: contract.robot_type_id, contract });
+    const parts = MOVED.map(({ part }) => part);
+    await service.send("PUT", "/v1/robots/cell-4/registration/parts", { configuration_digest: digestOf(MOVED), parts });
+    const hashes = [ENTRIES, MOVED].map(([arm]) => arm?.part.sha256.slice(0, 8)).join("… → ");
+    const byHash = [`${ON_CELL_4}and right arm changed since then: SHA-256 ${hashes}….`];
+    expect((await previewOf(service, "cell-4")).warnings).toEqual(byHash);
+    await tell(service, "cell-4", MOVED);
+    expect((await previewOf(service, "cell-4")).warnings).toEqual([`${ON_CELL_4}${OFFSET}.`]);
+  });
+
   it("setups that change nothing, or only a label → judged as before", async () => {
     const { service, contract } = await openSite(newStore, { require: ["files", "devices"] });
     const of = { robot_type_id: contract.robot_type_id, contract };
@@ -271,12 +285,12 @@ describeOnEachStore("what a catalog says of training", (newStore) => {
     return {
       ...parts,
       folder,
-      registerAs: (organizationId: string, name: string, digit: string) => {
+      registerAs: (organizationId: string, name: string, digest: string) => {
         const body = {
           name,
           robot_type_id: "yam.bimanual-joint-position.v1",
           region: "here",
-          configuration_digest: digestWith(digit),
+          configuration_digest: digest.length === 1 ? digestWith(digest) : digest,
         };
         return setUpAs(parts.call({ body, query: null, principal: { ...PRINCIPAL, organizationId } }));
       },
@@ -342,6 +356,18 @@ describeOnEachStore("what a catalog says of training", (newStore) => {
     expect(await apply(robot("cell-1", "1"))).toEqual([]);
     await store.write((transaction) => transaction.updateTable("robots").set({ removed_at: "2026" }).execute());
     expect(await apply(robot("cell-1", "1"))).toEqual([]);
+  });
+
+  it("parts that change what a robot is judged by → tasks are woken, once", async () => {
+    const { registerAs, context, call, nudges } = await open();
+    const { part } = camera("top camera", "4F3A");
+    await registerAs("org_1", "cell-1", digestOf([{ part, text: "" }]));
+    const body = { configuration_digest: digestOf([{ part, text: "" }]), parts: [part] };
+    const put = () => putRegistrationParts(context)(call({ body, query: null, path: { robot: "cell-1" } }));
+    const before = nudges();
+    expect(await put()).toMatchObject({ status: 200 });
+    await put();
+    expect(nudges() - before).toBe(1);
   });
 
   it("contracts in files, as the agent prints them or bare; types → compared", async () => {
