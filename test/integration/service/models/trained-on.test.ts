@@ -15,6 +15,7 @@ import { fleetViewSchema } from "../../../../src/api/fleets.ts";
 import { systemFiles } from "../../../../src/platform/files/files.ts";
 import { applyCatalogFile } from "../../../../src/service/models/apply.ts";
 import { readCatalogFile } from "../../../../src/service/models/catalog.ts";
+import { NO_REQUIREMENTS, printRequirements } from "../../../../src/service/models/requirements.ts";
 import { listModels } from "../../../../src/service/models/operations.ts";
 import { putRegistrationParts } from "../../../../src/service/robots/parts.ts";
 import { setupRobot } from "../../../../src/service/robots/setup.ts";
@@ -201,6 +202,16 @@ describeOnEachStore("a model that was trained on a robot", (newStore) => {
     await expect.poll(view, SOON).toMatchObject({ status: "active" });
   });
 
+  it("a robot that drifted before the catalog names it → said as soon as it does", async () => {
+    const { service, add, train } = await openSite(newStore);
+    const then = [file("right arm", calibration(7)), ...CAMERAS];
+    await add("cell-7", [file("right arm", calibration(8)), ...CAMERAS]);
+    await train({ robots: [{ robot: "cell-7", digest: digestOf(then) }] });
+    expect((await previewOf(service, "cell-7")).warnings).toEqual([
+      expect.stringContaining("and right arm changed since then: shoulder_pan.homing_offset 7 → 8 (+1, 0.1°)"),
+    ]);
+  });
+
   it("two cameras exchanged → said by label", async () => {
     const { service, add } = await openSite(newStore);
     await add("cell-4", [ENTRIES[0] ?? file("", ""), camera("top camera", "58FA"), camera("wrist camera", "4F3A")]);
@@ -368,6 +379,30 @@ describeOnEachStore("what a catalog says of training", (newStore) => {
     expect(await put()).toMatchObject({ status: 200 });
     await put();
     expect(nudges() - before).toBe(1);
+  });
+
+  it("a contract that an earlier release did not keep → that of the robot while it is the same", async () => {
+    const { register: add, apply, store } = await open();
+    const contract = await contractOfSo101();
+    const body = { robot_type_id: contract.robot_type_id, contract, configuration_digest: digestWith("1") };
+    await add("cell-1", body);
+    await store.write((transaction) => transaction.deleteFrom("contents").execute());
+    expect(await apply(robot("cell-1", "1"))).toEqual(["added model", "added checkpoint"]);
+    await add("cell-1", {
+      ...body,
+      contract: { ...contract, control_rate_hz: 50 },
+      configuration_digest: digestWith("2"),
+    });
+    expect(await apply(robot("cell-1", "1"))).toEqual([]);
+    await store.write((transaction) =>
+      transaction
+        .updateTable("checkpoints")
+        .set({ requirements: printRequirements(NO_REQUIREMENTS) })
+        .execute(),
+    );
+    expect(await apply(robot("cell-1", "1"))).toEqual([
+      expect.stringMatching(/^2:37 unknown_registration: the contract of/),
+    ]);
   });
 
   it("contracts in files, as the agent prints them or bare; types → compared", async () => {

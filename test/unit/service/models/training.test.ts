@@ -310,6 +310,10 @@ describe("devices and files", () => {
       `${ON_CELL_4}and /dev/v4l/by-id/usb-58FA is gone from the robot since then`,
       `${ON_CELL_4}and limits.yaml is new on the robot since then`,
     ]);
+    const exchanged = [arm, camera("top camera", "4F3A", "0843"), wrist, path];
+    expect(judge(equipped(SO101, exchanged, "rob_4"), trained).warnings).toEqual([
+      `${ON_CELL_4}and top camera changed since then: product "082d" → "0843"`,
+    ]);
     const moved = [part("right arm", "offset: 1218"), top, wrist, path];
     const [was, is] = ["offset: 1024", "offset: 1218"].map((text) => hash("sha256", text).slice(0, 8));
     expect(judge(equipped(SO101, moved, "rob_4"), { ...trained, require: ["files"] }).obstacle).toBe(
