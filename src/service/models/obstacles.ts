@@ -172,7 +172,7 @@ function lackOfType(robotTypeId: string, accepted: readonly string[]): string | 
 }
 
 function lackOfCameras(present: readonly string[] | null, needed: readonly string[]): string | null {
-  if (present === null) return null;
+  if (present === null || needed.length === 0) return null;
   const roles = new Set(present);
   const missing = needed.filter((role) => !roles.has(role));
   if (missing.length === 0) return null;
