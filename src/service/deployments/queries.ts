@@ -72,9 +72,8 @@ async function withWarnings(
   for (const { id, requirements } of await trainedOf(reader, [...current.keys()])) {
     const deployed = current.get(id) ?? [];
     const verdicts = await findVerdicts(reader, deployed, requirements);
-    for (const [index, verdict] of verdicts.entries()) {
-      const { obstacle } = verdict;
-      warnings.set(deployed[index]?.id ?? "", [...(obstacle === null ? [] : [obstacle]), ...verdict.warnings]);
+    for (const [index, { obstacle, warnings: said }] of verdicts.entries()) {
+      warnings.set(deployed[index]?.id ?? "", obstacle === null ? said : [obstacle, ...said]);
     }
   }
   return rows.map((row) => Object.assign(row, { warnings: warnings.get(row.id) ?? [] }));

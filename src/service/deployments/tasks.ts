@@ -81,13 +81,10 @@ async function reconcile(context: Context, facts: DeploymentFacts): Promise<void
 /** The state that a deployment should have; null if it has it. */
 async function findTarget(reader: Reader, facts: DeploymentFacts, nowMs: number): Promise<Target | null> {
   const { health, endpoint_withdrawn_at: endpointWithdrawnAt, robot_region: robotRegion, region } = facts;
-  const { obstacle } = await findVerdict(reader, facts, facts.requirements);
+  const isCompatible = (await findVerdict(reader, facts, facts.requirements)).obstacle === null;
   // Deployments that use a withdrawn endpoint keep it; it accepts no new ones.
   const isOffered = endpointWithdrawnAt === null || robotRegion === region;
-  const { status, last_error_code: code } = judge(
-    { ...facts, isCompatible: obstacle === null, health: isOffered ? health : null },
-    nowMs,
-  );
+  const { status, last_error_code: code } = judge({ ...facts, isCompatible, health: isOffered ? health : null }, nowMs);
   // Without an offer it keeps its region: with the new one, the next run would consider it a user of the withdrawn endpoint.
   const target = { status, last_error_code: code, region: isOffered ? robotRegion : region };
   const isSettled = facts.status === status && facts.last_error_code === code && region === target.region;

@@ -49,6 +49,7 @@ export async function findVerdicts(
 ): Promise<readonly Verdict[]> {
   const digest = hash("sha256", requirements, "base64");
   let parsed: Requirements | null = null;
+  let processed = 0;
   const verdicts: Verdict[] = [];
   for (const { robot_id: robotId, robot_type_id: robotTypeId, equipment_sha256: equipmentSha256 } of robots) {
     const key = JSON.stringify([robotTypeId, equipmentSha256, digest]);
@@ -65,7 +66,11 @@ export async function findVerdicts(
       const isFinal = [...blockers, ...warnings].every(({ part }) => part === null);
       // Otherwise the robot has meanwhile registered with other equipment.
       if (isFinal && equipmentSha256 === (row?.equipment_sha256 ?? null)) remember(key, verdict);
-      if ((row?.equipment?.length ?? 0) > LARGE_EQUIPMENT) await yieldEventLoop();
+      processed += row?.equipment?.length ?? 0;
+      if (processed > LARGE_EQUIPMENT) {
+        processed = 0;
+        await yieldEventLoop();
+      }
     }
     verdicts.push(verdict);
   }
