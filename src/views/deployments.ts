@@ -28,6 +28,7 @@ export const DEPLOYMENTS: View<DeploymentView> = {
     ["status", stateOf(deployment)],
     ["reason", currentFailure(deployment)?.what ?? null],
     ["remedy", currentFailure(deployment)?.remedy ?? null],
+    ["warning", isCurrent(deployment) ? warningsOf(deployment).join(" ") : null],
     ["robot", linkTo("robots", deployment.robot, deployment.robot_id)],
     ["model", linkTo("models", deployment.model, deployment.subject_id)],
     ["region", deployment.region ?? null],
@@ -124,9 +125,17 @@ const FAILURES: ReadonlyMap<string, DeploymentFailure> = new Map(
 );
 
 /** Null if the deployment has not failed. A code that this program does not know is shown as it is. */
-export function failureOf({ last_error_code: code }: DeploymentView): DeploymentFailure | null {
+export function failureOf({ last_error_code: code, warnings = [] }: DeploymentView): DeploymentFailure | null {
   if (code === null || code === undefined || code === "") return null;
-  return FAILURES.get(code) ?? { what: `${code}.`, remedy: "" };
+  const known = FAILURES.get(code) ?? { what: `${code}.`, remedy: "" };
+  return code === INCOMPATIBLE ? { ...known, what: warnings[0] ?? known.what } : known;
+}
+
+const INCOMPATIBLE = "robot_incompatible";
+
+/** How the robot differs from those that its model was trained on, without what stops the deployment. */
+export function warningsOf({ last_error_code: code, warnings = [] }: DeploymentView): readonly string[] {
+  return code === INCOMPATIBLE ? warnings.slice(1) : warnings;
 }
 
 /** Null for a retired one, whose failure no longer matters. */

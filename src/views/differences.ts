@@ -26,7 +26,12 @@ export function changeOf({ group, change, before, after }: Difference): string {
   if (group !== "member" && group !== "label") return change;
   if (before === null && after === null) return change;
   if (before === null) return `added: ${after}`;
-  return after === null ? `removed; it was ${before}` : `${before} → ${after}`;
+  return after === null ? `removed; it was ${before}` : `${shortened(before)} → ${shortened(after)}`;
+}
+
+/** Digests are cut. */
+function shortened(value: string): string {
+  return /^sha256:[0-9a-f]{64}$/.test(value) ? value.slice(0, "sha256:".length + HASH_LENGTH) : value;
 }
 
 /** What differs inside, a line each. */
@@ -65,7 +70,7 @@ export function reservationOf({ before, parts }: Differences): string {
   if (before === null) return "No registration before this one is kept.";
   return parts === "compared"
     ? ""
-    : "What the digests cover is not known: an agent tells it since release 0.2, after each registration.";
+    : "What the digests cover is not known: one of them was registered without an agent, or by an earlier one.";
 }
 
 type FleetPart = FleetDifferences["parts"][number];

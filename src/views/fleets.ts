@@ -224,7 +224,7 @@ export interface MemberGroup {
 /** Members that need an action come first. */
 const MEMBER_STATES: readonly string[] = ["blocked", "waiting", "ready", "active"];
 
-/** Groups of members; the last one has those that are offline, unless they wait for that and are in a group already. */
+/** Groups of members; further ones have those with a warning, and the last one those that are offline, unless they wait for that and are in a group already. */
 export function memberGroups(members: readonly FleetMemberView[]): readonly MemberGroup[] {
   const groups = groupsOf(
     members,
@@ -238,6 +238,18 @@ export function memberGroups(members: readonly FleetMemberView[]): readonly Memb
     ...groups.map((group) => {
       const [first] = group;
       return { state: memberState(first), tone: toneOf(first.state), reason: first.reason, members: group };
+    }),
+    ...groupsOf(
+      members.filter(({ warnings }) => warnings !== undefined),
+      ({ warnings }) => [warnings],
+      () => 0,
+    ).map((group) => {
+      return {
+        state: "warning",
+        tone: toneOf("degraded"),
+        reason: group[0].warnings?.join(" ") ?? null,
+        members: group,
+      };
     }),
     ...(offline.length === 0
       ? []
@@ -285,9 +297,9 @@ export const FIT_STATES = {
 /** Groups that cannot run the model first, larger groups first. Robots that were not checked form one group that runs. */
 export function fitGroups(robots: readonly PreviewedRobot[]): readonly FitGroup[] {
   const rankOf = (robot: PreviewedRobot) => Object.keys(FIT_STATES).indexOf(fitOf(robot));
-  return groupsOf(robots, ({ fits, reason }) => [fits, reason], rankOf).map((group) => {
+  return groupsOf(robots, ({ fits, reason, warnings }) => [fits, reason, warnings], rankOf).map((group) => {
     const [first] = group;
-    return { fit: fitOf(first), reason: first.reason, robots: group };
+    return { fit: fitOf(first), reason: first.reason ?? first.warnings?.join(" ") ?? null, robots: group };
   });
 }
 

@@ -3,7 +3,7 @@ import type { DeploymentView } from "../api/deployments.ts";
 import type { RegistrationRecord, RegistrationSummary, RegistrationView } from "../api/registrations.ts";
 import { ROBOT_TEXT_NAMES } from "../api/robot-texts.ts";
 import type { IdentifiedRobotView, RobotPresence } from "../api/robot-views.ts";
-import { failureOf } from "./deployments.ts";
+import { failureOf, warningsOf } from "./deployments.ts";
 import { changeText } from "./differences.ts";
 import {
   type Column,
@@ -165,11 +165,27 @@ export function stateInFull(robot: ListedRobot): State | null {
 }
 
 /** What a person should look after, beside what its computer needs. */
-export function robotNeeds({ view, registration }: ListedRobot<RegistrationView>): readonly OwnNeed[] {
-  const needs = [notReadyNeed(view), modelsNeed(view)];
+export function robotNeeds({ view, registration, deployment }: RunningRobot): readonly OwnNeed[] {
+  const needs = [notReadyNeed(view), modelsNeed(view), ...warningNeeds(deployment)];
   if (registration !== null && registration !== undefined)
     needs.push(contestNeed(registration), refusalNeed(registration));
   return needs.filter((need) => need !== null);
+}
+
+interface RunningRobot extends ListedRobot<RegistrationView> {
+  /** What it runs: null for nothing, undefined where that is not known. */
+  readonly deployment?: DeploymentView | null | undefined;
+}
+
+/** How it differs from the robots that its model was trained on. */
+function warningNeeds(deployment: DeploymentView | null | undefined): readonly OwnNeed[] {
+  if (deployment === null || deployment === undefined) return [];
+  return warningsOf(deployment).map((reason) => {
+    return {
+      reason: reason.replace(/\.$/, ""),
+      action: "Put it back as it was, or deploy a model that was trained on it",
+    };
+  });
 }
 
 /** What the robot's computer says in its heartbeats. */

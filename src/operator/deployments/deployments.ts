@@ -10,6 +10,7 @@ import {
   isCurrent,
   replacementConsequence,
   retirementConsequences,
+  warningsOf,
 } from "../../views/deployments.ts";
 import { isWanted, toneOf } from "../../views/view.ts";
 import { flagPlaces } from "../body.ts";
@@ -166,6 +167,7 @@ async function deploy(service: Service, flags: Given<typeof DEPLOY>, model: stri
       const where = (endpointUrl ?? "") === "" ? "" : `, at ${endpointUrl}`;
       const what = deploymentName({ ...body, ...deployment });
       terminal.print(`${what} is ${toned(status, toneOf(status), terminal)} (${id})${where}`);
+      for (const warning of warningsOf(deployment)) terminal.warning(warning);
     },
   });
 }

@@ -50,7 +50,7 @@ const detailsSchema = z.object({
   region: z.string(),
   // Entries from before a text existed do not have it.
   ...eachOf(ROBOT_TEXT_NAMES, () => z.string().nullable().default(null)),
-  /** JSON object; entries from before release 0.2 have the hash alone. */
+  /** JSON object; entries of earlier releases have the hash alone. */
   labels: z.string().nullable().default(null),
   labels_sha256: z.string(),
   contract_sha256: z.string().nullable(),

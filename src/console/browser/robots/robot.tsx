@@ -84,9 +84,10 @@ function State(known: Pick<ShownRobot, "view" | "registration">) {
   const regions = useData<z.output<typeof regionListSchema>>("/v1/regions", ["models"]).value?.regions ?? [];
   const installation = useInstallation(view).value;
   const ofComputer = installation === undefined ? null : computerNeed(installation, nowMs);
-  const needs = [...(ofComputer === null ? [] : [ofComputer]), ...robotNeeds(known)];
   const deployments = useDeploymentOf(view.id);
   const running = deployments.state === "failed" ? "hidden" : deployments.value && (deployments.value.items[0] ?? null);
+  const deployment = running === "hidden" ? undefined : running;
+  const needs = [...(ofComputer === null ? [] : [ofComputer]), ...robotNeeds({ ...known, deployment })];
   return (
     <>
       <Needs needs={needs} />
