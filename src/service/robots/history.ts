@@ -132,9 +132,10 @@ export async function registrationBefore(
   return before === undefined ? undefined : { ...before, robotId };
 }
 
-/** The hash of the contract in the details of an entry; null without one. */
+/** The SHA-256 of the contract in the details of an entry, in hex; null without one. */
 export function contractHashOf(details: string): string | null {
-  return detailsSchema.parse(JSON.parse(details)).contract_sha256;
+  const { contract_sha256: sha256 } = detailsSchema.parse(JSON.parse(details));
+  return sha256 === null ? null : Buffer.from(sha256, "base64url").toString("hex");
 }
 
 const selectLast = prepare<
