@@ -144,6 +144,7 @@ export const fleetPartSchema = z
       .min(0)
       .describe("How many members have the most frequent value, or none of it where most have none."),
     most: z.string().nullable().describe("That value, or `none`; null where no value is that of most."),
+    typical: z.string().nullable().describe("A member that has it, to compare others with; null as well."),
     values: z.int().min(1).describe("How many different values there are."),
     outliers: z
       .array(outlierSchema)

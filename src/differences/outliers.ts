@@ -102,6 +102,7 @@ function describe(
     ...subject,
     equal: most,
     most: hasMajority ? shown(byCount[0]?.[0] ?? "") : null,
+    typical: hasMajority ? (byCount[0]?.[1][0]?.robot ?? null) : null,
     values: byCount.length,
     outliers: outliers.slice(0, OUTLIERS_MAXIMUM),
     omitted: Math.max(0, outliers.length - OUTLIERS_MAXIMUM),

@@ -81,13 +81,14 @@ const OUTLIERS_SHOWN = 5;
 /** The parts of a fleet that are not equal on all. */
 export const FLEET_PARTS: readonly Column<FleetPart>[] = [
   { name: "part", show: subjectOf, weight: 1 },
-  {
-    name: "most",
-    show: ({ equal, most, values }) =>
-      most === null ? counted(values, "value") : `${equal} ${most === "none" ? "have none" : "are equal"}`,
-  },
+  { name: "most", show: mostText },
   { name: "others", show: othersOf, weight: 2 },
 ];
+
+/** `39 are equal`; without a majority `40 values`. */
+export function mostText({ equal, most, values }: FleetPart): string {
+  return most === null ? counted(values, "value") : `${equal} ${most === "none" ? "have none" : "are equal"}`;
+}
 
 function othersOf({ outliers, omitted }: FleetPart): string {
   const named = outliers.slice(0, OUTLIERS_SHOWN).map(({ robot, what }) => `${robot} (${what})`);

@@ -1,11 +1,15 @@
 /** A real browser: Debian's Chromium, driven by playwright-core. All test files of a worker share it. */
 import { existsSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, onTestFinished } from "vitest";
 
 import { BUILT_CONSOLE } from "./programs/programs-built.ts";
 import { PATIENCE_MS } from "./run/patience.ts";
+import { writeModels } from "./service/scene.ts";
 import { type RunningService, type ServiceOptions, startService } from "./service/service.ts";
 
 /** Path of Chromium; null if it is not installed. The headless shell needs less than half the CPU time. */
@@ -191,6 +195,15 @@ export function countReceived(page: Page): () => Promise<number> {
 /** The real service with the console built from the sources. */
 export function startConsole(options: ServiceOptions = {}): Promise<RunningService> {
   return startService({ ...options, configuration: { consoleFolder: BUILT_CONSOLE, ...options.configuration } });
+}
+
+/** The same with the model `m`, which has an endpoint in this region. */
+export async function startConsoleWithModel(region: string): Promise<RunningService> {
+  const folder = await mkdtemp(join(tmpdir(), "console-models-"));
+  const modelsFile = await writeModels(folder, [region]);
+  const service = await startConsole({ configuration: { modelsFile } });
+  await rm(folder, { recursive: true });
+  return service;
 }
 
 /**

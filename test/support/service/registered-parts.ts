@@ -3,6 +3,7 @@ import { hash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 
 import { expect } from "vitest";
+import * as z from "zod";
 
 import type { RobotContract } from "../../../src/api/contract.ts";
 import { partsRecordedSchema, type RegistrationPart } from "../../../src/api/differences.ts";
@@ -77,4 +78,25 @@ export async function register(
 export async function contractOfSo101(): Promise<RobotContract> {
   const example = new URL("../../golden/robot-manifest/examples/so101.contract.json", import.meta.url);
   return JSON.parse(await readFile(example, "utf8"));
+}
+
+const createdSchema = z.object({ id: z.string() });
+
+/** A fleet of nine robots, of which cell-4 has a file more, and of a tenth, `quiet`, that did not tell its parts. @returns its id. */
+export async function createFleetWithOutlier(service: RunningService): Promise<string> {
+  const names = Array.from({ length: 9 }, (_, index) => `cell-${index}`);
+  for (const [index, name] of names.entries()) {
+    const entries = [file("limits.yaml", "torque: 40\n"), file("right arm", calibration(index))];
+    await register(service, name, index === 4 ? [...entries, file("extra.yaml", "x: 1\n")] : entries);
+  }
+  await setUp(service, "quiet", [file("limits.yaml", "torque: 40\n")]);
+  const created = await service.send("POST", "/v1/fleets", {
+    name: "packing",
+    subject: "m",
+    selection: { robots: [...names, "quiet"] },
+    peak_active_robots: 1,
+    readiness_mode: "always_ready",
+  });
+  expect(created.status).toBe(200);
+  return createdSchema.parse(await created.json()).id;
 }

@@ -36,10 +36,12 @@ it("a new file in one of forty, and another content in one → both by name", ()
     file("limits", index === 7 ? "b" : "a"),
     ...(index === 4 ? [file("extra.yaml", "e")] : []),
   ]);
-  expect(parts.map(({ subject, equal, most, outliers }) => [subject, equal, most, outliers])).toEqual([
-    ["limits", 39, "aaaaaaaaaaaa", [{ robot_id: "rob_7", robot: "cell-7", what: "bbbbbbbbbbbb" }]],
-    ["extra.yaml", 39, "none", [{ robot_id: "rob_4", robot: "cell-4", what: "eeeeeeeeeeee" }]],
-  ]);
+  expect(parts.map(({ subject, equal, most, typical, outliers }) => [subject, equal, most, typical, outliers])).toEqual(
+    [
+      ["limits", 39, "aaaaaaaaaaaa", "cell-0", [{ robot_id: "rob_7", robot: "cell-7", what: "bbbbbbbbbbbb" }]],
+      ["extra.yaml", 39, "none", "cell-0", [{ robot_id: "rob_4", robot: "cell-4", what: "eeeeeeeeeeee" }]],
+    ],
+  );
 });
 
 it("calibrations of their own → no outlier", () => {
@@ -52,6 +54,7 @@ it("calibrations of their own → no outlier", () => {
       part_kind: "file",
       equal: 1,
       most: null,
+      typical: null,
       values: 10,
       outliers: [],
       omitted: 0,

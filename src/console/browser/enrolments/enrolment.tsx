@@ -21,7 +21,7 @@ export function Enrolment({ name: code }: PageParameters) {
   // Not fetched again by itself: a code that is wrong or has ended counts as a guess.
   const enrolment = useData<EnrolmentView>(`/v1/robot-enrollments/${encodeURIComponent(code)}`, []);
   return (
-    <Page title={`Code ${enrolment.value?.user_code ?? code}`} up="enrolments">
+    <Page title={`Code ${enrolment.value?.user_code ?? code}`} up={{ text: "Enrolments", path: "/enrolments" }}>
       <Loaded
         data={enrolment}
         what="this enrolment"

@@ -39,7 +39,7 @@ import { ResourcePage } from "../parts/resource-page.tsx";
 import { Shown, ShownFacts, ShownTable } from "../parts/shown.tsx";
 import { useRobotViews } from "../robots/data.ts";
 import type { PageParameters } from "../router.ts";
-import { apiPath, FLEET_TOPICS } from "./data.ts";
+import { apiPath, FLEET_TOPICS, fleetPath } from "./data.ts";
 import { FleetBadge, NeedTexts } from "./fleets.tsx";
 import { Preview, RobotGroups, RobotNames } from "./preview.tsx";
 
@@ -68,7 +68,16 @@ export function Fleet({ name: id }: PageParameters) {
           <Section title="Members" note="Fixed until they are reconciled">
             <Loaded data={details} what="the members of this fleet" lines={5}>
               {({ members }) =>
-                members.length === 0 ? <p class="muted">None.</p> : <RobotGroups groups={memberGroups(members)} />
+                members.length === 0 ? (
+                  <p class="muted">None.</p>
+                ) : (
+                  <>
+                    <RobotGroups groups={memberGroups(members)} />
+                    <p class="below">
+                      <a href={`${fleetPath(id)}/differences`}>Differences</a>
+                    </p>
+                  </>
+                )
               }
             </Loaded>
           </Section>

@@ -2,14 +2,12 @@ import type { ComponentChildren } from "preact";
 import { useLayoutEffect } from "preact/hooks";
 
 import { visible } from "../../../platform/text/visible.ts";
-import type { Section as SectionName } from "../../sections.ts";
-import { capitalized } from "./text.ts";
 
 interface PageProps {
   readonly title: string;
   readonly count?: string | undefined;
-  /** The section of the list page, on the pages below it. */
-  readonly up?: SectionName | undefined;
+  /** The page above: the list of its section, or the resource that it is about. */
+  readonly up?: { readonly text: string; readonly path: string };
   readonly badge?: ComponentChildren;
   readonly actions?: ComponentChildren;
   readonly children: ComponentChildren;
@@ -24,7 +22,7 @@ export function Page({ title, count, up, badge, actions, children }: PageProps) 
       <header class="page-head">
         {up === undefined ? null : (
           <p class="page-up">
-            <a href={`/${up}`}>← {capitalized(up)}</a>
+            <a href={up.path}>← {up.text}</a>
           </p>
         )}
         <h1 tabIndex={-1}>

@@ -40,7 +40,7 @@ export function absoluteTime(at: string | number): string {
 }
 
 /** `21 Nov 2026, 06:26:05 CET`. */
-function exactTime(at: string): string {
+export function exactTime(at: string): string {
   return formatted(at, EXACT_FORMAT);
 }
 

@@ -35,7 +35,7 @@ export function ResourcePage<T>({ data, section, noun, titleOf, children, ...pro
   return (
     <Page
       title={value === undefined ? title : titleOf(value)}
-      up={section}
+      up={{ text: capitalized(section), path: `/${section}` }}
       badge={value === undefined ? null : props.badgeOf?.(value)}
       actions={value === undefined ? null : <ChangeButtons changes={props.changesOf(value)} />}
     >

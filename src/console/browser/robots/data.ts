@@ -32,11 +32,24 @@ export function useInstallation(robot: IdentifiedRobotView): Data<InstallationVi
 }
 
 export function installationPath({ id }: IdentifiedRobotView): string {
-  return `/v1/robots/${encodeURIComponent(id)}/installation`;
+  return `${apiPath(id)}/installation`;
+}
+
+export function apiPath(robot: string): string {
+  return `/v1/robots/${encodeURIComponent(robot)}`;
 }
 
 /** The page of a robot, by its name; by its id if the name is `.` or `..`, which URLs normalize away. */
 export function robotPath(name: string, id: string): string {
   const isDots = name === "." || name === "..";
   return `/robots/${encodeURIComponent(isDots ? id : name)}`;
+}
+
+/** The page that compares a registration of the robot, by default the last one, with another robot or with the one before. */
+export function differencesPath(
+  name: string,
+  id: string,
+  asked: { readonly registration: string } | { readonly against: string },
+): string {
+  return `${robotPath(name, id)}/differences?${new URLSearchParams(asked).toString()}`;
 }

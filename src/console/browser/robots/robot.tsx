@@ -1,3 +1,4 @@
+import { useState } from "preact/hooks";
 import type * as z from "zod";
 
 import type { DeploymentView } from "../../../api/deployments.ts";
@@ -5,6 +6,7 @@ import type { regionListSchema } from "../../../api/endpoints.ts";
 import type { RegistrationRecord, RegistrationView } from "../../../api/registrations.ts";
 import type { IdentifiedRobotView } from "../../../api/robot-views.ts";
 import { computerNeed } from "../../../views/computers.ts";
+import { changeText } from "../../../views/differences.ts";
 import {
   presenceOf,
   REGISTRATIONS,
@@ -14,21 +16,21 @@ import {
   robotNeeds,
   type ShownRobot,
 } from "../../../views/robots.ts";
-import { exact } from "../../../views/view.ts";
+import { type Column, exact, type Shown as Value } from "../../../views/view.ts";
 import { useData, areSettled } from "../data/query.ts";
 import { deployment, useDeploymentOf } from "../deployments/deploy.tsx";
 import { type Change, typedField } from "../parts/form/change.tsx";
-import { entered, type FieldSpec } from "../parts/form/fields.tsx";
+import { entered, Field, type FieldSpec } from "../parts/form/fields.tsx";
 import { Loaded, Missing } from "../parts/loaded.tsx";
 import { Section } from "../parts/page.tsx";
 import { useNow } from "../parts/relative-time.tsx";
 import { ResourcePage } from "../parts/resource-page.tsx";
 import { Needs, ShownFacts, ShownTable } from "../parts/shown.tsx";
 import { StatusBadge } from "../parts/status-badge.tsx";
-import type { PageParameters } from "../router.ts";
+import { navigate, type PageParameters } from "../router.ts";
 import { Computer } from "./computer.tsx";
 import { ContractView } from "./contract-view.tsx";
-import { robotPath, useInstallation } from "./data.ts";
+import { apiPath, differencesPath, robotPath, useInstallation } from "./data.ts";
 
 /** `/robots/NAME`: one robot, with its registration and history. */
 export function Robot({ name }: PageParameters) {
@@ -62,8 +64,11 @@ export function Robot({ name }: PageParameters) {
           </Section>
           <Section title="History" note="Newest first">
             <Loaded data={history} what="the history of this robot" lines={4}>
-              {({ items }) => <History records={items} />}
+              {({ items }) => <History robot={view} records={items} />}
             </Loaded>
+          </Section>
+          <Section title="Comparison">
+            <CompareWith robot={view} />
           </Section>
         </>
       )}
@@ -98,11 +103,56 @@ function State(known: Pick<ShownRobot, "view" | "registration">) {
   );
 }
 
-function History({ records }: { readonly records: readonly RegistrationRecord[] }) {
+interface HistoryProps {
+  readonly robot: IdentifiedRobotView;
+  readonly records: readonly RegistrationRecord[];
+}
+
+function History({ robot: { name, id }, records }: HistoryProps) {
   if (records.length === 0) {
     return <p class="muted">The service keeps no records this old. The next registration will be the first here.</p>;
   }
-  return <ShownTable label="History of registrations" columns={REGISTRATIONS} rows={records} />;
+  const changed: Column<RegistrationRecord> = { name: "changed", show: (record) => changeLink(record, name, id) };
+  const columns = REGISTRATIONS.map((column) => (column.name === changed.name ? changed : column));
+  return <ShownTable label="History of registrations" columns={columns} rows={records} />;
+}
+
+/** What the registration changed, with a link to the differences; the oldest has none before it. */
+function changeLink(record: RegistrationRecord, name: string, id: string): Value {
+  const text = changeText(record);
+  if (record.changed === null) return text;
+  return {
+    kind: "links",
+    links: [{ text, path: differencesPath(name, id, { registration: record.registration_id }) }],
+  };
+}
+
+/** Chooses another robot. All robots are asked for once the field is used. */
+function CompareWith({ robot: { name, id } }: { readonly robot: IdentifiedRobotView }) {
+  const [isUsed, setUsed] = useState(false);
+  const robots = useData<readonly IdentifiedRobotView[]>(isUsed ? "/v1/robots" : null, ["robots"]).value ?? [];
+  const others = robots.filter((robot) => robot.id !== id);
+  return (
+    <form
+      class="filters"
+      onFocusIn={() => setUsed(true)}
+      onSubmit={(event) => {
+        event.preventDefault();
+        const against = entered(new FormData(event.currentTarget), "against");
+        if (against !== "") navigate(differencesPath(name, id, { against }));
+      }}
+    >
+      <Field
+        name="against"
+        label="Compare with"
+        input={{ required: true, placeholder: "Another robot" }}
+        options={others.map((robot) => ({ value: robot.name, word: robot.name }))}
+      />
+      <button type="submit" class="button">
+        Compare
+      </button>
+    </form>
+  );
 }
 
 const NAME: FieldSpec = {
@@ -147,8 +197,4 @@ function removal(robot: IdentifiedRobotView, current: DeploymentView | undefined
     topics: ["robots", "fleets", "deployments"],
     made: () => ({ said: `${name} is removed.`, next: "/robots" }),
   };
-}
-
-function apiPath(robot: string): string {
-  return `/v1/robots/${encodeURIComponent(robot)}`;
 }

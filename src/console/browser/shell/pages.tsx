@@ -5,11 +5,13 @@ import { Audit } from "../audit/audit.tsx";
 import { Deployments } from "../deployments/deployments.tsx";
 import { Enrolment } from "../enrolments/enrolment.tsx";
 import { Enrolments } from "../enrolments/enrolments.tsx";
+import { FleetDifferences } from "../fleets/differences.tsx";
 import { Fleet } from "../fleets/fleet.tsx";
 import { Fleets } from "../fleets/fleets.tsx";
 import { Keys } from "../keys/keys.tsx";
 import { Model, Models } from "../models/models.tsx";
 import { Page } from "../parts/page.tsx";
+import { RobotDifferences } from "../robots/differences.tsx";
 import { Robot } from "../robots/robot.tsx";
 import { Robots } from "../robots/robots.tsx";
 import type { PageParameters } from "../router.ts";
@@ -30,8 +32,10 @@ const PAGES: Readonly<
   "/enrolments/:name": Enrolment,
   "/robots": Robots,
   "/robots/:name": Robot,
+  "/robots/:name/differences": RobotDifferences,
   "/fleets": Fleets,
   "/fleets/:name": Fleet,
+  "/fleets/:name/differences": FleetDifferences,
   "/models": Models,
   "/models/:name": Model,
   "/deployments": Deployments,
@@ -45,9 +49,9 @@ export function pageAt(path: string): ComponentChildren {
   const [, section = "", name = "", ...below] = path.replace(/(?<=.)\/$/, "").split("/");
   const exact = PAGE_AT.get(name === "" ? `/${section}` : `/${section}/${name}`);
   if (exact !== undefined && below.length === 0) return h(exact, { name: "" });
-  const one = PAGE_AT.get(`/${section}/:name`);
+  const one = PAGE_AT.get(["", section, ":name", ...below].join("/"));
   const decoded = decode(name);
-  if (one === undefined || decoded === "" || below.length > 0) return <NoSuchPage path={path} />;
+  if (one === undefined || decoded === "") return <NoSuchPage path={path} />;
   return h(one, { name: decoded });
 }
 

@@ -1,8 +1,4 @@
 /** @module-tag needs/browser */
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-
 import { expect, it } from "vitest";
 
 import {
@@ -10,23 +6,16 @@ import {
   openSignedIn,
   openWindow,
   signIn,
-  startConsole,
+  startConsoleWithModel,
   untilLive,
 } from "../../../support/browser.ts";
 import { eventually } from "../../../support/eventually.ts";
 import { RobotComputer } from "../../../support/service/robot-computer.ts";
-import { writeModels } from "../../../support/service/scene.ts";
 import { createKey } from "../../../support/service/service.ts";
 import { violations, violationsInDialog } from "./axe.ts";
 import { passExpiry, takeClock } from "./page-clock.ts";
 
-const startWithRegion = async () => {
-  const folder = await mkdtemp(join(tmpdir(), "enrolments-"));
-  const modelsFile = await writeModels(folder, ["us-west-2"]);
-  const service = await startConsole({ configuration: { modelsFile } });
-  await rm(folder, { recursive: true });
-  return service;
-};
+const startWithRegion = () => startConsoleWithModel("us-west-2");
 
 describeConsole("enrolments", startWithRegion, (running) => {
   const open = (path: string, key?: string) => openSignedIn(running(), path, key);

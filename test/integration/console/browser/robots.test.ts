@@ -147,7 +147,7 @@ describeConsole("robots", start, (demo) => {
     await page.getByRole("link", { name: "latecomer" }).click();
     await page.getByText("First registration on record").waitFor();
     await register("latecomer", YAM_TYPE, { site: "hall-9", configuration_digest: `sha256:${"b".repeat(64)}` });
-    await page.getByText("Configuration files and site (now hall-9)").waitFor();
+    await page.getByText("configuration files, added site (now hall-9)").waitFor();
     await page.getByText("bbbbbbbbbbbb").first().waitFor();
   });
 

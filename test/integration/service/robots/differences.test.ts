@@ -1,6 +1,5 @@
 /** What changed between registrations, and which robots of a fleet differ, over the wire. */
 import { expect, it } from "vitest";
-import * as z from "zod";
 
 import { type Differences, differencesSchema, fleetDifferencesSchema } from "../../../../src/api/differences.ts";
 import { getRobotHistory } from "../../../../src/api/registrations.ts";
@@ -9,6 +8,7 @@ import {
   calibration,
   camera,
   contractOfSo101,
+  createFleetWithOutlier,
   digestOf,
   file,
   register,
@@ -154,23 +154,9 @@ describeOnEachStore("differences", (newStore) => {
   it("a fleet → a new file in one of its robots, by name", async () => {
     const modelsFile = await writeModels(testFolder("differences"), ["us-west-2"]);
     const service = await testService({ store: await newStore(), configuration: { modelsFile } });
-    const names = Array.from({ length: 9 }, (_, index) => `cell-${index}`);
-    for (const [index, name] of names.entries()) {
-      const entries = [file("limits.yaml", "torque: 40\n"), file("right arm", calibration(index))];
-      await register(service, name, index === 4 ? [...entries, file("extra.yaml", "x: 1\n")] : entries);
-    }
-    await setUp(service, "quiet", [file("limits.yaml", "torque: 40\n")]);
-    const created = await service.send("POST", "/v1/fleets", {
-      name: "packing",
-      subject: "m",
-      selection: { robots: [...names, "quiet"] },
-      peak_active_robots: 1,
-      readiness_mode: "always_ready",
-    });
-    expect(created.status).toBe(200);
-    const fleet = z.object({ id: z.string() }).parse(await created.json());
+    const fleet = await createFleetWithOutlier(service);
     const found = fleetDifferencesSchema.parse(
-      await (await service.send("GET", `/v1/fleets/${fleet.id}/differences`)).json(),
+      await (await service.send("GET", `/v1/fleets/${fleet}/differences`)).json(),
     );
     expect(found).toMatchObject({ members: 10, unknown: ["quiet"] });
     expect(found.parts.map(({ subject, equal, values, outliers }) => [subject, equal, values, outliers])).toEqual([
