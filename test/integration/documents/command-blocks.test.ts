@@ -268,6 +268,7 @@ const RUNS: readonly Run[] = [
       await enrolling.enroll("arm-7");
       await site.register("arm-8");
       await site.register("cell-4", { site: "plant-1", labels: { line: "4" } });
+      await site.register("cell-7");
       await site.run("fleets", "create", "--name", "packing", "--model", "pi0.5", "--robot", "cell-4", "--peak", "1");
       await site.run("fleets", "update-model", "packing", "dead-vla");
       await site.run("webhooks", "create", "https://hooks.example.com/robots", "--event", "robot.offline");
