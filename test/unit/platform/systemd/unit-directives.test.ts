@@ -14,8 +14,8 @@ const SINCE: Readonly<Record<number, string>> = {
   230:
     "After AmbientCapabilities AccuracySec CapabilityBoundingSet ConditionPathExists Conflicts Description DevicePolicy Documentation " +
     "Environment ExecReload ExecStart ExecStartPre Group IOSchedulingClass IOSchedulingPriority KillMode LimitCORE LimitNOFILE Nice " +
-    "NoNewPrivileges NotifyAccess OnActiveSec OnUnitActiveSec OOMScoreAdjust PrivateDevices PrivateTmp ProtectHome ProtectSystem Restart " +
-    "RestartPreventExitStatus RestartSec RestrictAddressFamilies RuntimeDirectory RuntimeDirectoryMode RuntimeMaxSec StartLimitBurst " +
+    "NoNewPrivileges NotifyAccess OnActiveSec OnCalendar OnUnitActiveSec OOMScoreAdjust Persistent PrivateDevices PrivateNetwork PrivateTmp ProtectHome ProtectSystem Restart " +
+    "RandomizedDelaySec RestartPreventExitStatus RestartSec RestrictAddressFamilies RuntimeDirectory RuntimeDirectoryMode RuntimeMaxSec StartLimitBurst " +
     "StartLimitIntervalSec SuccessExitStatus SystemCallArchitectures SystemCallErrorNumber SystemCallFilter TasksMax TimeoutStartSec " +
     "TimeoutStopSec Type UMask Unit User WantedBy Wants WatchdogSec",
   231: "InaccessiblePaths MemoryHigh MemoryMax RestrictRealtime",
