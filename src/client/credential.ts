@@ -142,7 +142,8 @@ function unreadable(error: unknown, path: string, user: CredentialSources, files
     return problem("key-unreadable", path, `the unit hides the key file from the agent (${setting})`, fix);
   }
   if (code === "ENOENT" || code === "ENOTDIR") {
-    const fix = "put it there with: sudo robot-policy-agent set-key";
+    const fix =
+      "enroll, which needs no key: sudo robot-policy-agent enroll; or put a key there: sudo robot-policy-agent set-key";
     return problem("key-missing", path, "the key file does not exist", fix);
   }
   const fix = code === "EACCES" ? `chown ${nameOf(user)} ${shellWord(path)}` : `check ${path}`;

@@ -126,11 +126,11 @@ export const serviceProgram: ProgramTable<never, CommandContext> = {
     },
     {
       name: "backup",
-      summary: "write a consistent copy of a data directory to a new file, also while the service runs",
+      summary: "copy a data directory to a new file, also while the service runs",
       argument: "FILE",
       flags: [
         ...STORE_FLAGS,
-        { flag: "--keep <number>", summary: "FILE is a folder: name the backup by its time, and keep the newest ones" },
+        { flag: "--keep <number>", summary: "FILE is a folder: write a backup named by its time, and keep this many" },
         JSON_FLAG,
       ],
       examples: [

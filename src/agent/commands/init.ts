@@ -147,7 +147,7 @@ async function showSteps(
 ): Promise<void> {
   const named = dir === undefined ? "" : ` --config ${shellWord(configuration)}`;
   const steps = [
-    ...(open === 0 ? [] : [`replace the ${open} <…> in them`]),
+    ...(open === 0 ? [] : [`replace the ${open} <…> in both files`]),
     ...(hasFiles ? [] : [`list the configuration files in ${MANIFEST_NAME}, and set status: ready`]),
     ...(image === null
       ? stepsHere(named, dir === undefined && config === undefined, hasCredential)

@@ -72,7 +72,7 @@ export const agentProgram: ProgramTable<never, AgentContext> = {
           repeats: true,
         },
         { flag: "--detect", summary: "look for the robot's files and devices, as at a terminal; see also --yes" },
-        { flag: "--yes", summary: "take what --detect finds and ask nothing, where the evidence does not conflict" },
+        { flag: "--yes", summary: "take what --detect finds, and ask only where that is not clear" },
         { flag: "--dir <dir>", summary: "folder for both files (default: where the agent reads them)" },
         { flag: "--force", summary: "replace existing files" },
         { flag: "--enroll", summary: "then get the robot a credential of its own, as the command enroll does" },
@@ -99,8 +99,7 @@ export const agentProgram: ProgramTable<never, AgentContext> = {
     },
     {
       name: "look",
-      summary:
-        "look once, register what changed, and end: what robot-policy-agent.timer does each minute in place of run",
+      summary: "look once, register what changed, and end; robot-policy-agent.timer does this each minute",
       flags: [],
       examples: ["robot-policy-agent look"],
       load: async () => (await import("./look.ts")).look,
@@ -135,8 +134,7 @@ export const agentProgram: ProgramTable<never, AgentContext> = {
     },
     {
       name: "hold",
-      summary:
-        "register nothing while files are calibrated one after the other: until release, or while a command runs",
+      summary: "register nothing while you calibrate: until release, or while COMMAND runs",
       argument: "[COMMAND...]",
       flags: [
         {
@@ -280,7 +278,7 @@ export const agentProgram: ProgramTable<never, AgentContext> = {
         { flag: "--on-demand", summary: "a timer that looks each minute, in place of an agent that runs" },
         {
           flag: "--resident",
-          summary: "an agent that runs, in place of the timer (default, at first)",
+          summary: "an agent that runs all the time (default of a first installation)",
           excludes: ["--on-demand"],
         },
       ],

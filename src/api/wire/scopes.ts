@@ -39,7 +39,7 @@ export const SCOPE_MEANINGS: Readonly<Record<ApiKeyScope, string>> = {
   "deployments:read": "list and see deployments",
   "api-keys:write": "create and revoke keys that have no more scopes than the key itself",
   "api-keys:read": "list keys",
-  "models:read": "list and see models, and the health of their servers",
+  "models:read": "list and see models, and the health of their endpoints",
   "usage:read": "list usage",
   "audit:read": "see who changed what, and which registrations were refused (the latter also with `robots:read`)",
   "webhooks:write": "create, test, rotate and delete webhooks",

@@ -30,7 +30,7 @@ const APPROVE = {
   }),
   site: text(
     "<site>",
-    "site of the robot (default: that which the computer says); with --all, only computers that say it",
+    "site of the robot (default: the site that the computer says); with --all, only computers of this site",
     {
       names: "sites",
       place: "site",

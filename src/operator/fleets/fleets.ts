@@ -104,7 +104,7 @@ export const fleetCommands: readonly OperatorRow[] = [
   }),
   command({
     name: "fleets reconcile",
-    summary: "select the robots of a fleet again: its selector once more, or without robots that were removed",
+    summary: "select the robots of a fleet again: add those that match now, drop removed ones",
     argument: "FLEET",
     flags: CHANGE,
     examples: ["robot-policy fleets reconcile packing"],

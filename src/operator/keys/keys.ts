@@ -80,10 +80,10 @@ const CREATE = {
   ...DRY_RUN,
 };
 
-const ROTATE_SUMMARY = "replace an API key by a new one with the same scopes, and end it when the overlap is over";
+const ROTATE_SUMMARY = "replace an API key by a new one with the same scopes; the old one ends after the overlap";
 const ROTATE = {
   ...OUT,
-  overlap: formed("<time>", "how long the former key still works: 0, 90s, 2h, 24h (default: 24h)", readDuration),
+  overlap: formed("<time>", "how long the old key still works: 0, 90s, 2h, 24h (default: 24h)", readDuration),
   ...CHANGE,
 };
 
@@ -91,7 +91,7 @@ const ROTATE = {
 export const keyCommands: readonly OperatorRow[] = [
   command({
     name: "keys create",
-    summary: "create an API key; prints it once, or writes it to a new file",
+    summary: "create an API key, and print it once or write it to a new file",
     argument: "LABEL",
     flags: CREATE,
     examples: [

@@ -65,7 +65,7 @@ export const webhookCommands: readonly OperatorRow[] = [
   }),
   command({
     name: "webhooks rotate",
-    summary: "give a webhook a new secret; the former one signs, too, for a day",
+    summary: "give a webhook a new secret; the old one also signs for a day",
     argument: "WEBHOOK",
     flags: DRY_RUN,
     examples: ["robot-policy webhooks rotate hooks.example.com > secret"],

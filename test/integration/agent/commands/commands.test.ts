@@ -255,7 +255,7 @@ test("beside the daemon: status, reload and --setup → use it; a second daemon 
 test("run with flags → its log names commands with these flags, too", { tags: "needs/program" }, async ({ robot }) => {
   await rm(robot.keyPath);
   await using command = startCommand(robot, ["run"]);
-  await command.wrote(`put it there with: sudo ${robot.program} set-key`);
+  await command.wrote(`put a key there: sudo ${robot.program} set-key`);
 });
 
 test.skipIf(!canBecomeNobody)(

@@ -52,7 +52,7 @@ describe("init", () => {
       "Wrote /robot/etc/config.yaml
       Wrote /robot/etc/robot-manifest.yaml
       Next:
-        1. replace the 3 <…> in them
+        1. replace the 3 <…> in both files
         2. list the configuration files in robot-manifest.yaml, and set status: ready
         3. robot-policy-agent --config /robot/etc/config.yaml --state-dir '/robot/my state' enroll  # or, with an API key: robot-policy-agent --config /robot/etc/config.yaml --state-dir '/robot/my state' set-key
         4. robot-policy-agent --config /robot/etc/config.yaml --state-dir '/robot/my state' check
@@ -157,7 +157,7 @@ describe("init", () => {
       0,
       [expect.stringContaining(`did you mean ${YAM}?`), `warning: the file does not exist: ${robot.path("typo.yaml")}`],
     ]);
-    expect(stdout).toContain("  1. replace the 1 <…> in them\n");
+    expect(stdout).toContain("  1. replace the 1 <…> in both files\n");
     const text = await readFile(robot.path("etc/config.yaml"), "utf8");
     expect(text).toContain("\n  home: <home folder that ~/ in the manifest stands for>\n");
     expect(text).toContain("\n  allow_insecure: true\n");

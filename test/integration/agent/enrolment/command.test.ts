@@ -427,7 +427,7 @@ test("init --enroll with placeholders, or into an image → does not enroll, and
   const { robot } = scene;
   const open = await robot.run(["init", "--enroll", "--no-test", "--url", scene.proxy.url, "--dir", robot.path("etc")]);
   expect([open.code, open.stderr]).toEqual([3, expect.stringContaining("the two files are not complete")]);
-  expect(open.stdout).toContain("1. replace the 2 <…> in them");
+  expect(open.stdout).toContain("1. replace the 2 <…> in both files");
   const custom = await robot.run([
     ...initArgs(scene),
     "--force",
@@ -437,7 +437,7 @@ test("init --enroll with placeholders, or into an image → does not enroll, and
     "lerobot.lekiwi.v1",
   ]);
   expect([custom.code, custom.stderr]).toEqual([3, expect.stringContaining("the two files are not complete")]);
-  expect(custom.stdout).toContain("1. replace the 7 <…> in them");
+  expect(custom.stdout).toContain("1. replace the 7 <…> in both files");
   const inImage = robot.path("image/etc/robot-policy-agent");
   const image = await robot.run([...initArgs(scene).slice(0, -1), inImage, "--enroll"]);
   expect([image.code, image.stderr]).toEqual([2, expect.stringContaining("not for an image")]);
