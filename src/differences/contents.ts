@@ -7,7 +7,7 @@ import { calibrationOf, type Meaning, meaningOfStep } from "./calibration.ts";
 
 export interface TextDifference {
   readonly details: readonly string[];
-  /** Number of further differences; at least 1 where their number is not known. */
+  /** Number of further differences. */
   readonly omitted: number;
 }
 
@@ -26,11 +26,11 @@ const EDITS_MAXIMUM = 400;
 export function diffTexts(before: string, after: string): TextDifference {
   const [old, now] = [structureOf(before), structureOf(after)];
   if (old === null || now === null) return diffByLine(before, after);
-  const calibrations = [calibrationOf(old), calibrationOf(now)] as const;
-  const differences =
-    calibrations[0] === null || calibrations[1] === null
-      ? limited(diffValues(old, now, NO_MEANING))
-      : limited(diffValues(calibrations[0], calibrations[1], meaningOfStep));
+  const [former, current] = [calibrationOf(old), calibrationOf(now)];
+  const areCalibrations = former !== null && current !== null;
+  const differences = limited(
+    areCalibrations ? diffValues(former, current, meaningOfStep) : diffValues(old, now, NO_MEANING),
+  );
   // The same values, written in another way.
   return differences.details.length === 0 ? diffByLine(before, after) : differences;
 }

@@ -10,10 +10,7 @@ import { diffDeviceLines, diffTexts } from "./contents.ts";
 
 const NO_DETAILS = { details: [], omitted: 0 } as const;
 
-/** A part, and where it is in the digest. Labels differ, but a hostile robot may repeat one: then the last counts. */
-interface PlacedPart extends RegistrationPart {
-  readonly index: number;
-}
+type PartsByLabel = ReadonlyMap<string, RegistrationPart>;
 
 /**
  * The parts that differ, in the order of the second list, then those that are gone. Of devices the lines are compared, of files nothing:
@@ -69,12 +66,13 @@ function ofPart(
   };
 }
 
-function byLabel(parts: readonly RegistrationPart[]): ReadonlyMap<string, PlacedPart> {
-  return new Map(parts.map((part, index) => [part.label, { ...part, index }]));
+/** Labels differ, but a hostile robot may repeat one: then the last counts. */
+function byLabel(parts: readonly RegistrationPart[]): PartsByLabel {
+  return new Map(parts.map((part) => [part.label, part]));
 }
 
 /** Whether a part that is in both lists has another place among those that are. */
-function movedAmong(old: ReadonlyMap<string, PlacedPart>, now: ReadonlyMap<string, PlacedPart>) {
+function movedAmong(old: PartsByLabel, now: PartsByLabel) {
   const orderBefore = [...old.keys()].filter((label) => now.has(label));
   const orderAfter = [...now.keys()].filter((label) => old.has(label));
   const placeBefore = new Map(orderBefore.map((label, index) => [label, index]));

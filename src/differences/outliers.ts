@@ -5,10 +5,13 @@ import { parseJson } from "../platform/text/parse-json.ts";
 type FleetPart = FleetDifferences["parts"][number];
 type Subject = Pick<FleetPart, "group" | "subject" | "part_kind">;
 
-/** A robot, and what it has. */
-export interface Member {
+interface Robot {
   readonly robot_id: string;
   readonly robot: string;
+}
+
+/** A robot, and what it has. */
+export interface Member extends Robot {
   /** Members of its registration by name. */
   readonly members: Readonly<Record<string, string | null>>;
   /** Null where it did not say. */
@@ -26,15 +29,12 @@ const NONE = "none";
 /** Collects members one by one, so that a fleet of a thousand is never in memory as a whole. */
 export function createOutliers() {
   /** By subject, then by value. */
-  const tables = new Map<
-    string,
-    { readonly subject: Subject; readonly robots: Map<string, Pick<Member, "robot_id" | "robot">[]> }
-  >();
-  const known: Pick<Member, "robot_id" | "robot">[] = [];
+  const tables = new Map<string, { readonly subject: Subject; readonly robots: Map<string, Robot[]> }>();
+  const known: Robot[] = [];
   const unknown: string[] = [];
   let count = 0;
 
-  function note(subject: Subject, value: string, { robot_id, robot }: Member): void {
+  function note(subject: Subject, value: string, { robot_id, robot }: Robot): void {
     const key = JSON.stringify([subject.group, subject.subject]);
     const table = tables.get(key) ?? { subject, robots: new Map() };
     const robots = table.robots.get(value) ?? [];
@@ -78,19 +78,13 @@ function rank({ outliers, omitted }: FleetPart): number {
 }
 
 /** The robots that said what their digest covers, without this part. */
-function addMissing(
-  robots: Map<string, Pick<Member, "robot_id" | "robot">[]>,
-  known: readonly Pick<Member, "robot_id" | "robot">[],
-): void {
+function addMissing(robots: Map<string, Robot[]>, known: readonly Robot[]): void {
   const having = new Set([...robots.values()].flat().map(({ robot_id: id }) => id));
   const missing = known.filter(({ robot_id: id }) => !having.has(id));
   if (missing.length > 0) robots.set(NONE, missing);
 }
 
-function describe(
-  subject: Subject,
-  robots: ReadonlyMap<string, readonly Pick<Member, "robot_id" | "robot">[]>,
-): FleetPart {
+function describe(subject: Subject, robots: ReadonlyMap<string, readonly Robot[]>): FleetPart {
   const byCount = [...robots].toSorted(([, one], [, other]) => other.length - one.length);
   const most = byCount[0]?.[1].length ?? 0;
   const total = byCount.reduce((sum, [, each]) => sum + each.length, 0);

@@ -5,17 +5,14 @@ import type { Files } from "../platform/files/files.ts";
 import { countFleets } from "./fleets/report-states.ts";
 import { createFresh } from "./kernel/coalesce.ts";
 import type { Figure, Metrics } from "./kernel/metrics.ts";
-import { lastBackupS } from "./kernel/store/backups/last-backup.ts";
+import { lastBackupS } from "./kernel/store/backups/backup.ts";
 import type { Reader } from "./kernel/store/store.ts";
 
 /** How long figures are cached, because anyone may request the metrics; Prometheus does every few seconds. */
 export const FIGURES_FRESH_MS = 5000;
-/** The same of robots: counting 100,000 of them takes 70 ms of a thread. */
+/** The same of robots and fleets: counting 100,000 robots takes 70 ms of a thread, and a status of a fleet needs all of its members. */
 export const ROBOTS_FRESH_MS = 30_000;
-
-/** The same of fleets; deriving 1,000 fleets reads all of their members. */
-export const FLEETS_FRESH_MS = 30_000;
-/** Figures of robots and fleets take at most a tenth of one thread, however many there are. */
+/** A figure takes at most a tenth of one thread, whatever it counts. */
 const REST_RATIO = 10;
 
 const NO_ROBOTS = { online: 0, not_ready: 0, offline: 0, frozen: 0, not_monitored: 0 } as const;
@@ -68,7 +65,7 @@ export function addStoreFigures(reader: Reader, metrics: Metrics, clock: Clock, 
       label: "status",
       count: () => countFleets(reader, clock.wallMs()),
     },
-    FLEETS_FRESH_MS,
+    ROBOTS_FRESH_MS,
   );
   add({
     name: "enrolments",

@@ -75,7 +75,7 @@ export function reservationOf({ before, parts }: Differences): string {
 
 type FleetPart = FleetDifferences["parts"][number];
 
-/** Outliers that are named in a line. */
+/** Robots that are named in a line. */
 const OUTLIERS_SHOWN = 5;
 
 /** The parts of a fleet that are not equal on all. */
@@ -91,8 +91,16 @@ export function mostText({ equal, most, values }: FleetPart): string {
 }
 
 function othersOf({ outliers, omitted }: FleetPart): string {
-  const named = outliers.slice(0, OUTLIERS_SHOWN).map(({ robot, what }) => `${robot} (${what})`);
-  const more = outliers.length - named.length + omitted;
+  return someOf(
+    outliers.map(({ robot, what }) => `${robot} (${what})`),
+    omitted,
+  );
+}
+
+/** `arm-1, arm-2 and 3 more`. @param omitted how many are not among them. */
+function someOf(robots: readonly string[], omitted = 0): string {
+  const named = robots.slice(0, OUTLIERS_SHOWN);
+  const more = robots.length - named.length + omitted;
   return `${named.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
 }
 
@@ -106,7 +114,5 @@ export function equalText({ members, equal_parts: equal, parts }: FleetDifferenc
 /** The robots that did not say what their digests cover; "" for none. */
 export function unknownText({ unknown }: FleetDifferences): string {
   if (unknown.length === 0) return "";
-  const names = unknown.slice(0, OUTLIERS_SHOWN);
-  const more = unknown.length - names.length;
-  return `${names.join(", ")}${more > 0 ? ` and ${more} more` : ""} did not tell what ${unknown.length === 1 ? "its digest covers" : "their digests cover"}.`;
+  return `${someOf(unknown)} did not tell what ${unknown.length === 1 ? "its digest covers" : "their digests cover"}.`;
 }

@@ -211,7 +211,7 @@ const configuration = z
     metrics: z
       .boolean()
       .default(true)
-      .describe("Serve /metrics for Prometheus, to whoever can connect. Metrics hold no names."),
+      .describe("Serve /metrics for Prometheus. Everyone who can connect may read it; it holds no names."),
     console: z.boolean().default(true).describe("Serve the console at the address of the service."),
     log: log.default({ level: "info", requests: false }).describe("What is logged."),
     audit: audit

@@ -12,6 +12,7 @@ import { type Reader, readSnapshot } from "../kernel/store/store.ts";
 import { yieldEventLoop } from "../kernel/traffic/event-loop.ts";
 import {
   changedMembers,
+  contentHashOf,
   findRegistration,
   isRegistration,
   lastEntries,
@@ -22,7 +23,7 @@ import { readContent, readParts } from "./parts.ts";
 import { findRobot, liveRobots } from "./robots.ts";
 import { UNKNOWN_ROBOT } from "./views.ts";
 
-/** Files whose contents are compared in one answer. */
+/** Files whose contents are compared in one answer; of further ones it is only said that they changed. */
 const CONTENTS_COMPARED = 100;
 /** Sentences about one contract. */
 const CONTRACT_DETAILS = 200;
@@ -231,7 +232,7 @@ const CHANGES: ReadonlyMap<string, Difference["change"]> = new Map([
 ]);
 
 async function readContract(reader: Reader, organizationId: string, sha256: string) {
-  const text = await readContent(reader, organizationId, Buffer.from(sha256, "base64url").toString("hex"));
+  const text = await readContent(reader, organizationId, contentHashOf(sha256));
   const contract: unknown = text === null ? null : JSON.parse(text);
   return typeof contract === "object" && contract !== null && isContract(contract) ? contract : null;
 }
@@ -246,7 +247,11 @@ async function withFiles(
   let count = 0;
   for (const difference of differences) {
     const { content, before, after } = difference;
-    const isShared = content === "not_kept" && before !== null && after !== null && count < CONTENTS_COMPARED;
+    const isShared = content === "not_kept" && before !== null && after !== null;
+    if (isShared && count >= CONTENTS_COMPARED) {
+      filled.push({ ...difference, content: null });
+      continue;
+    }
     const old = isShared ? await readContent(reader, organizationId, before) : null;
     const now = isShared ? await readContent(reader, organizationId, after) : null;
     if (old === null || now === null) filled.push(difference);

@@ -135,7 +135,12 @@ export async function registrationBefore(
 /** The SHA-256 of the contract in the details of an entry, in hex; null without one. */
 export function contractHashOf(details: string): string | null {
   const { contract_sha256: sha256 } = detailsSchema.parse(JSON.parse(details));
-  return sha256 === null ? null : Buffer.from(sha256, "base64url").toString("hex");
+  return sha256 === null ? null : contentHashOf(sha256);
+}
+
+/** The hash of an entry of the audit log, base64url, as contents have it. */
+export function contentHashOf(sha256: string): string {
+  return Buffer.from(sha256, "base64url").toString("hex");
 }
 
 const selectLast = prepare<

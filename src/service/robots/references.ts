@@ -3,7 +3,13 @@ import { HISTORY_KEPT } from "../../api/registrations.ts";
 import type { Reader, Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 import { coveredBy, type Equipment, equipmentOf, parseEquipment } from "./equipment.ts";
-import { isRegistration, lastEntries, type RecordedRegistration, registrationDetails } from "./history.ts";
+import {
+  contentHashOf,
+  isRegistration,
+  lastEntries,
+  type RecordedRegistration,
+  registrationDetails,
+} from "./history.ts";
 import { readContent, readParts, refreshEquipment } from "./parts.ts";
 
 /** `no_contract`: it is not kept any more. `ambiguous`: robots of several organizations have this name and digest. */
@@ -72,8 +78,7 @@ async function readReference(
 /** @param sha256 in base64url; null for a registration without a contract. */
 async function contractAt(reader: Reader, robot: Candidate, sha256: string | null): Promise<string | null> {
   if (sha256 === null) return null;
-  const hex = Buffer.from(sha256, "base64url").toString("hex");
-  const kept = await readContent(reader, robot.organization_id, hex);
+  const kept = await readContent(reader, robot.organization_id, contentHashOf(sha256));
   // Contracts of registrations of an earlier release are kept with the robot alone.
   return kept ?? (registrationDetails(robot).contract_sha256 === sha256 ? robot.contract : null);
 }

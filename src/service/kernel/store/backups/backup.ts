@@ -1,8 +1,8 @@
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
 
 import { type Kysely, sql } from "kysely";
 
-import { removeIfPresent } from "../../../../platform/files/durable-file.ts";
+import { readBounded, removeIfPresent, replaceDurably } from "../../../../platform/files/durable-file.ts";
 import { errorCode, type Files } from "../../../../platform/files/files.ts";
 import type { Problem } from "../../../../platform/terminal.ts";
 import type { ServiceMachine } from "../../machine.ts";
@@ -115,4 +115,26 @@ export function copyProblem(error: unknown, location: StoreLocation, what: strin
     };
   }
   return storeProblem(error, location);
+}
+
+/** When the last backup of a data directory was made: the command notes it, the running service tells it in its metrics. */
+const NOTE = "last-backup";
+/** Root may make the backup, and the service's own user read this. It holds a time alone. */
+const NOTE_MODE = 0o644;
+const NOTE_LIMIT_BYTES = 64;
+
+export async function noteBackup(files: Files, dataDirectory: string, at: string): Promise<void> {
+  await replaceDurably(files, join(dataDirectory, NOTE), Buffer.from(`${at}\n`), NOTE_MODE);
+}
+
+/** In seconds since the Unix epoch; 0 if there was none. @throws Node system errors. */
+export async function lastBackupS(files: Files, dataDirectory: string): Promise<number> {
+  try {
+    const bytes = await readBounded(files, join(dataDirectory, NOTE), NOTE_LIMIT_BYTES);
+    const atMs = bytes === "too-large" ? Number.NaN : Date.parse(Buffer.from(bytes).toString().trim());
+    return Number.isNaN(atMs) ? 0 : atMs / 1000;
+  } catch (error) {
+    if (errorCode(error) === "ENOENT") return 0;
+    throw error;
+  }
 }
