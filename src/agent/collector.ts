@@ -36,7 +36,6 @@ export interface CollectorOptions {
   readonly name?: string | undefined;
   /** Files that the daemon's user cannot read although this process can: nothing is registered. */
   readonly denials?: readonly LocatedFinding[] | undefined;
-  /** Progress of hashing. */
   readonly onProgress?: ((doneBytes: number, totalBytes: number) => void) | undefined;
 }
 

@@ -1,8 +1,8 @@
 /**
- * What `look` works with, and what `status` and `doctor` tell where robot-policy-agent.timer looks in place of an agent that runs.
+ * The file by which one `look` hands on to the next, and to `status` and `doctor`. robot-policy-agent.timer starts a look each minute.
  *
- * A look leaves in the runtime directory what it found to be wrong, and when the service is asked next. So it is logged once, and a request
- * that was refused is not sent again each minute. The file ends with the boot: the first look after one asks the service within minutes.
+ * A look writes what is wrong, and when to ask the service next. The next look therefore logs no finding twice, and does not send a refused
+ * request again each minute. The file is in the runtime directory: after a boot there is none, and a look asks the service within minutes.
  */
 import { join } from "node:path";
 
@@ -42,7 +42,7 @@ export interface Memory {
   readonly kept: KeptFiles | null;
 }
 
-/** What was read for a registration that is not made yet: looks read no file again whose stat is the same. */
+/** Fingerprints of files for a registration that is still to be sent. A look does not read a file again if its stat is the same. */
 export interface KeptFiles {
   /** Monotonic. */
   readonly untilMs: number;

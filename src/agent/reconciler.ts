@@ -21,7 +21,6 @@ import type { AgentState } from "./status.ts";
 /** One run of the agent: collect, decide, act, record; and the state kept between runs. */
 export type Reconciler = ReturnType<typeof createReconciler>;
 
-/** The result of one run. */
 export interface RunResult {
   readonly kind: "unsettled" | "unchanged" | "waiting" | "refused" | "registered" | "failed";
   /** The state of the agent after the run. */
@@ -175,7 +174,7 @@ export function createReconciler(options: ReconcilerOptions) {
       parts.lacking(registered, client, signal);
     if (verdict.kind === "held" || verdict.kind === "unanswered") return inForce("unchanged");
     kept.setDoubt(true);
-    // A registration that was replaced is a finding.
+    // Only a lost registration is logged here: one that was replaced is a finding.
     if (verdict.kind === "lost") log.warn("registration-lost", { detail: verdict.detail });
     // Happens daily with a service that has no such operation.
     else if (verdict.kind === "unknown") log.debug("registration-unconfirmed", { detail: verdict.detail });

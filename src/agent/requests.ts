@@ -34,7 +34,7 @@ export function createRequests() {
       next.push(resolve);
       return promise;
     },
-    /** As `ask`, without a caller that waits. */
+    /** The same as `ask`, for callers that do not wait for the result. */
     askReread() {
       asked = { ...asked, rereadAll: true };
     },

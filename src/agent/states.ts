@@ -173,7 +173,7 @@ export const STATES: Readonly<Record<AgentState, StateRow>> = {
   },
 };
 
-/** Nothing is wrong, and there is nothing to do. */
+/** A state that passes by itself: nothing is wrong, and there is nothing to do. */
 function passing(summary: StateRow["summary"]): StateRow {
   return { exit: EXIT.ok, level: null, showsFailure: false, summary, problem: null };
 }

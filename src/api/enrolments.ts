@@ -20,7 +20,7 @@ export const USER_CODE_LENGTH = { minimum: 1, maximum: 16 } as const;
 export const PUBLIC_KEY_LENGTH = { minimum: 32, maximum: 256 } as const;
 export const ENROLMENT_LABELS_COUNT = { maximum: 32 } as const;
 
-/** Of the JSON text. */
+/** Length of the JSON text. */
 const SITE_INFERENCE_BYTES = { maximum: 16_384 } as const;
 
 /** Cloud regions as clients of this wire know them. */

@@ -50,7 +50,7 @@ export interface RawResult {
 export type LoadedCredential = { readonly kind: "credential"; readonly secret: Secret } | CredentialProblem;
 
 export interface OperationClientOptions extends ServiceAccess {
-  /** Called before each request that needs one. */
+  /** Called before each request that needs a credential. */
   readonly credential: () => Promise<LoadedCredential>;
 }
 

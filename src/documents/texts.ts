@@ -4,7 +4,7 @@ import type { Position } from "./findings.ts";
 
 /** The longest text from a file in a message, in UTF-16 units. */
 const SHOWN_LIMIT = 80;
-/** Of a path, whose end, the name of the file, says the most: calibrations lie deep in the home of a robot's user. */
+/** Longest path in a message. The end of a longer one is kept, because the file's name says the most. */
 const PATH_LIMIT = 256;
 
 /** Prepares text from a file for a message: one bounded line, secrets masked, control characters escaped. */

@@ -1,4 +1,4 @@
-/** Looks at the same hardware again and again, at the cost of two system calls each, and never for long. */
+/** Identifies hardware again and again. A repeated look costs two system calls, and no look blocks for long. */
 import { type Clock, within } from "../platform/clock.ts";
 import type { Files } from "../platform/files/files.ts";
 import type { Hardware, HardwareRequest } from "./hardware.ts";

@@ -94,7 +94,6 @@ interface Plan {
   readonly stale: readonly WantedFile[];
   /** Files outside the version's folder that differ. */
   readonly misplaced: readonly Misplaced[];
-  /** The installed versions. */
   readonly versions: readonly string[];
   readonly current: string | null;
   /** A run was interrupted before the service ran. */
@@ -108,7 +107,7 @@ interface Plan {
   readonly agent: AgentUnits;
 }
 
-/** Of service and timer, one is the agent's. */
+/** The units of the agent: the service or the timer runs it, never both. */
 interface AgentUnits {
   readonly unit: typeof SERVICE_UNIT | typeof TIMER_UNIT;
   readonly seen: UnitSeen;

@@ -40,7 +40,7 @@ const STICKY = 0o1000;
  */
 export async function planWatches(files: Files, paths: readonly string[]): Promise<WatchPlan> {
   const walk: Walk = { files, entries: new Map() };
-  // At the same time, because every run waits for it before it looks.
+  // In parallel, because every run waits for this before it looks.
   const steps = await Promise.all(paths.map((path) => walkPath(walk, path)));
   const folders = noteFolders(readMounts(files.mountsNow()), steps.flat());
   const plan = await Promise.all(

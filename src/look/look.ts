@@ -90,7 +90,7 @@ interface Entry {
   readonly wasOther: boolean;
   /** When the file was first seen to change, while it has not held still since. */
   changingSinceMs: number | null;
-  /** Since when its contents look half-written, without a complete one between. */
+  /** Since when every look found the content half-written. */
   halfSinceMs: number | null;
   /** What was read with this view. */
   read: Read | null;

@@ -28,7 +28,7 @@ export interface ConfigurationFileEntry {
   readonly path: string;
   /** JSON Pointer to the path in the manifest. */
   readonly loc: string;
-  /** What a device or interface is counts, in place of the content of a file. */
+  /** Set for a device or interface: what the hardware is counts in place of the content of a file. */
   readonly hardware?: ListedHardware;
   /** The content may be sent to the service, and not only its hash. */
   readonly share?: true;

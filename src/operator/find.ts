@@ -16,9 +16,9 @@ export interface Resource<Item> {
   readonly list: string;
   /** What they are found by, for sentences: `name or id`. */
   readonly by: string;
-  /** The operation that shows one. `takes` says which names it has to be asked for; others are looked up in the list. */
+  /** The operation that shows one item. `takes` says which names it accepts; the list is searched for all others. */
   readonly get?: { readonly row: OperationOf<Item>; readonly parameter: string; readonly takes?: RegExp };
-  /** Services may lack the list. */
+  /** True if a service may lack the operation that lists. */
   readonly isListOptional?: true;
   load(service: Service): Promise<CallResult<Listed<Item>>>;
   idOf(item: Item): string;

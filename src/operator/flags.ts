@@ -43,7 +43,7 @@ export function text(value: string, summary: string, more: More = {}) {
   return flag(z.string().min(1, "is empty"), { value, summary, ...more });
 }
 
-/** May be given several times. */
+/** A flag with a text, which may be given several times. */
 export function texts(value: string, summary: string, more: More = {}) {
   return flag(z.array(z.string()).readonly(), { value, summary, repeats: true, ...more });
 }
@@ -175,7 +175,7 @@ export const LIST = { columns: text("<names>", "show only these columns, in this
 /** Of lists that a spreadsheet opens. */
 export const CSV = { csv: onOff("print comma-separated values, for a spreadsheet", { excludes: ["--json"] }) };
 
-/** Of every command that selects robots. The places are those of a fleet's body. */
+/** Flags of every command that selects robots. Their places are in the body of a fleet. */
 export const SELECTOR = {
   site: text("<site>", "robots at this site", { names: "sites", place: "selection.selector.site" }),
   region: text("<region>", "robots in this region", { names: "regions", place: "selection.selector.region" }),
@@ -197,7 +197,7 @@ export function waiting(summary: string) {
   };
 }
 
-/** What an open service needs to know of the flags; a command takes those that it declares. */
+/** The flags that `service.flags` may have. A command has those that it declares. */
 const SERVICE = { ...COMMON, ...LIST, ...CSV, ...CHANGE, ...waiting("") };
 export type ServiceFlags = Given<typeof SERVICE>;
 

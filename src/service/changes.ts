@@ -128,7 +128,7 @@ export async function fleetChanges(reader: Reader, organizationId: string, nowMs
   return [fleets, awaited, begun, await lastBefore(reader, organizationId, "ends_ms", nowMs)];
 }
 
-/** When a window of the organization last began or ended. */
+/** When an operating window of the organization last began or ended. */
 async function lastBefore(
   reader: Reader,
   organizationId: string,

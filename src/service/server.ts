@@ -52,7 +52,7 @@ interface HttpParts {
   readonly metrics: Metrics;
 }
 
-/** Of answers that hold what only their reader may see: no cache keeps them (RFC 9111, 5.2.2.5), no browser takes them for a page. */
+/** Headers of private answers: no cache may keep them (RFC 9111, 5.2.2.5), and no browser may take them for a page. */
 const PRIVATE = { "cache-control": "no-store", "x-content-type-options": "nosniff" } as const;
 
 /** The HTTP server of the service: routing, limits, and JSON answers to all errors. */

@@ -348,7 +348,7 @@ export function updateOutcome(asked: FleetView, model: string, before: FleetView
   return `${name} uses ${now} already; there is nothing to update.`;
 }
 
-/** The generation that a fleet goes back to: of an update in progress its active one, else the one that was active before; null for none. */
+/** The generation that a fleet goes back to: during an update the active one, else the one before it; null if there is none. */
 export function earlierGeneration(
   { update, active_model: activeModel }: FleetView,
   { generations }: FleetDetails,

@@ -167,7 +167,7 @@ async function* diagnoseNetwork(
   yield await examine(context, "service", request, (signal) => judgeService(context, asked, made, signal));
 }
 
-/** Checks that need another one, which has no value. */
+/** Reports these checks as skipped, because the check that they need failed. */
 function* skipAll(subject: Subject, ids: readonly CheckId[], needed: CheckId): Generator<CheckResult, void> {
   for (const id of ids) {
     const verdict = id === "service" ? serviceSkipped(subject.context.machine.clock, needed) : skip(`needs ${needed}`);

@@ -46,7 +46,7 @@ export function createHeldCredential(options: {
   let saveDueMs = Number.POSITIVE_INFINITY;
   let problem: string | null = null;
 
-  /** A newer value waits for the disk. */
+  /** Whether a newer value is still to be written to the disk. */
   function isWaiting(): boolean {
     return unsaved !== null && inUse?.record !== unsaved.record;
   }

@@ -33,7 +33,7 @@ export interface RunReport {
   readonly robotTypeId: string | null;
   /** Of the files; null while they were not read. */
   readonly digest: string | null;
-  /** The files were read, or cannot be. The first enrolment waits for that, up to 10 s. */
+  /** The robot's files were read, or found unreadable. The first enrolment waits for this, up to 10 s. */
   readonly isSettled: boolean;
   readonly readiness: Readiness;
 }

@@ -17,7 +17,7 @@ export interface AclEntry {
   /** As setfacl takes it: `u:`, `u:1000`, `g:`, `g:44`, `o:`. */
   readonly who: string;
   readonly written: Permissions;
-  /** What the mask leaves of it. */
+  /** The permissions that the mask of the list leaves. */
   readonly effective: Permissions;
 }
 

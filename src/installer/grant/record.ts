@@ -24,7 +24,7 @@ const pathSchema = z
   .regex(/^\/[^\0]*$/);
 const idSchema = z.int().min(0).max(0xff_ff_ff_fe);
 
-/** An entry whose access list names the user since. The package's postrm reads `path` and `new_files`, in this order. */
+/** An entry of the file system whose access list names the user since the grant. The package's postrm reads `path` and `new_files`, in this order. */
 const entrySchema = z.object({
   path: pathSchema,
   new_files: z.enum(["none", "added", "created"]),

@@ -23,7 +23,7 @@ const NOTHING: Arrival = { installation: null, registeredAt: null };
  * @param fingerprint of the computer's key; null if the service does not show it, so that any computer of the robot counts.
  */
 export async function waitForRobot(service: Service, name: string, fingerprint: string | null): Promise<ExitCode> {
-  // A name that is changed meanwhile no longer finds the robot.
+  // The name may change while the command waits, so the robot is asked for by its id once that is known.
   let robot = name;
   const { exitCode } = await waitUntilEnded(service, {
     first: NOTHING,

@@ -29,7 +29,7 @@ export function shortDigest(digest: string): string {
 interface ShownOptions {
   /** In a list a state has no reason, and a digest its beginning only. */
   readonly isInList?: boolean;
-  /** For colours; none without it. */
+  /** Without a terminal there are no colours. */
   readonly terminal?: Terminal | undefined;
 }
 

@@ -38,7 +38,6 @@ const USAGE = {
   ...CSV,
 };
 
-/** What was used. */
 export const usageCommands: readonly OperatorRow[] = [
   command({
     name: "usage",

@@ -16,7 +16,7 @@ export interface ChangeTime {
   readonly usageId: string;
 }
 
-/** Now, by one reading of the clock: with two, a period could begin or end in another second than its deployment. */
+/** Now. The clock is read once, so that a usage period begins and ends in the same second as its deployment. */
 export function changeTimeNow({ newId, machine }: Pick<OperationContext, "newId" | "machine">): ChangeTime {
   return { now: isoNow(machine.clock), usageId: newId("use") };
 }

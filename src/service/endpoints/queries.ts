@@ -176,7 +176,7 @@ export async function bringProbesForward(
     .execute();
 }
 
-/** Checkpoints with an endpoint that is due only after `laterThan`. */
+/** Checkpoints with an endpoint whose next probe is later than `laterThan`. */
 export async function checkpointsDueLaterThan(reader: Reader, laterThan: string): Promise<readonly string[]> {
   const query = reader.selectFrom("endpoints").select("checkpoint_id").distinct();
   const rows = await query.where("next_probe_at", ">", laterThan).execute();

@@ -206,7 +206,7 @@ export async function rotate(
       await change.set(superseded).where("standing", "=", "newest").where("token_sha256", "not in", kept).execute();
     }
   }
-  // Expired values that mean nothing any more: a renewal with an unknown value is treated like one with these.
+  // Expired values are deleted, because a renewal with one of them is treated like one with an unknown value.
   await transaction
     .deleteFrom("robot_credentials")
     .where("installation_id", "=", id)

@@ -242,7 +242,7 @@ async function complete(
   return { state: "installed", organizationId, installationId, enrolled: { ...enrolled, replaced } };
 }
 
-/** The installation of the computer that spoke for the robot before. */
+/** The installation that this one replaced, for the audit log; nothing if there was none. */
 function replacedOf({ replaced }: { readonly replaced: string | null }) {
   return replaced === null ? {} : { replaced_installation_id: replaced };
 }

@@ -183,7 +183,7 @@ export function listEnrolled(reader: Reader, organizationId: string, after: stri
 export interface Liveness {
   /** Notes a heartbeat that arrives now. */
   note(installationId: string, heartbeat: Heartbeat, address: string): void;
-  /** The last heartbeat noted here, unless the store has one of a later time (ISO 8601): another replica heard the robot since. */
+  /** The last heartbeat that this replica noted. Undefined if the store has a later one (ISO 8601), which another replica heard. */
   seen(installationId: string, storedAt: string | null): Seen | undefined;
   /** Changes when what `seen` says differs from the store in more than a time; part of the key of cached lists. */
   readonly revision: number;
@@ -206,7 +206,7 @@ export interface Seen {
 }
 
 interface Noted extends Seen {
-  /** When the store last got the time of a heartbeat, by the monotonic clock. */
+  /** When a heartbeat was last written to the store, by the monotonic clock. */
   readonly writtenMs: number;
   readonly notedMs: number;
 }

@@ -14,7 +14,7 @@ export interface SearchOptions {
   readonly files: Files;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** The owners of these may keep folders private. */
+  /** Homes of people. Folders in them that other users may not enter are left alone. */
   readonly homes: readonly string[];
   readonly limits?: Partial<typeof LIMITS>;
 }

@@ -11,7 +11,7 @@ export type SessionView = z.output<typeof sessionViewSchema>;
 /** The session of the browser; `unknown` before the first answer. */
 export type Session =
   | { readonly state: "unknown" }
-  /** `hasEnded`: by the service, or in another window. */
+  /** `hasEnded`: the service ended the session, or another window did. */
   | { readonly state: "signed-out"; readonly hasEnded: boolean }
   | { readonly state: "signed-in"; readonly view: SessionView }
   | { readonly state: "failed"; readonly problem: Problem };

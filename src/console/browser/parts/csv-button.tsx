@@ -2,7 +2,7 @@ import { csvLines, type Column } from "../../../views/view.ts";
 import { Icon } from "./icon.tsx";
 
 interface CsvButtonProps<Row> {
-  /** Of the file, without its ending. */
+  /** Name of the file, without `.csv`. */
   readonly name: string;
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];

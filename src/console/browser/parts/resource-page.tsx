@@ -13,7 +13,7 @@ interface ResourcePageProps<T> {
   readonly section: Section;
   /** "fleet" */
   readonly noun: string;
-  /** Until the resource is loaded; the noun unless given. */
+  /** Shown until the resource is loaded (default: the noun). */
   readonly title?: string;
   titleOf(value: T): string;
   badgeOf?(value: T): ComponentChildren;

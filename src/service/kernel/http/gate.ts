@@ -21,7 +21,7 @@ import type { Arrival } from "./arrival.ts";
 type Headers = Readonly<Record<string, string>>;
 type CredentialScopes = Exclude<Operation["scopes"], "public" | "signed">;
 
-/** Every answer carries `headers`. A public operation has neither principal nor credential, an open one may have both. */
+/** `headers` go into every answer. `principal` is null for public operations, and may be null for open ones. */
 export type Admission =
   | { readonly state: "admitted"; readonly principal: Principal | null; readonly headers: Headers }
   | { readonly state: "refused"; readonly owner: Owner | null; readonly answer: Answer };

@@ -27,7 +27,7 @@ const referenceTo = (column: string): Column<string> => ({
   type: "text",
   constrain: (own) => own.notNull().references(column),
 });
-/** A reference to what takes the row along when it is deleted. */
+/** A reference. When the row that it refers to is deleted, this row is deleted, too. */
 const ownedBy = (column: string): Column<string> => ({
   type: "text",
   constrain: (own) => own.notNull().references(column).onDelete("cascade"),
@@ -449,7 +449,7 @@ export const TABLES = {
     event_id: text,
     /** JSON text, as sent and signed. */
     body: text,
-    /** That failed. */
+    /** Number of failed attempts. */
     attempts: integer,
     /** When it is due. While an attempt runs: when it is due if the process dies. */
     next_attempt_at: text,
@@ -494,10 +494,10 @@ export const DROPPED = {
     last_at: text,
     count: integer,
   },
-  // Once, robots joined and left a fleet as they came to match its selector.
+  // Earlier versions let robots join and leave a fleet when they began or ceased to match its selector.
   fleets: { follows_since: optionalText, left_out_robot_id: optionalText },
   api_keys: { robots: optionalText, max_robots: optionalInteger },
-  // Once, each use of a key for enrolments was counted.
+  // Earlier versions counted each use of an enrolment key.
   key_uses: { key_id: referenceTo("api_keys.id"), slot: integer, remaining: integer },
   enrolments: { allowed_key_id: optionalText },
   allowed_keys: {

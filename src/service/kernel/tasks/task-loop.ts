@@ -17,7 +17,7 @@ export interface Task {
   readonly ignoresNudges?: boolean;
   /** Pause after a run as a multiple of its duration, even when nudged, to leave time for requests; 0 by default. */
   readonly restRatio?: number;
-  /** One run. A failure is logged, and the task runs again after a backoff. */
+  /** Runs the task once. A failure is logged, and the task runs again after a backoff. */
   run(signal: AbortSignal): Promise<void>;
 }
 

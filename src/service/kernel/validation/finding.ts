@@ -51,7 +51,7 @@ export function listTooShort(minimum: number, actual: number): Fault {
   return fault("too_short", msg, { field_type: "List", min_length: minimum, actual_length: actual });
 }
 
-/** @param actual null where pydantic does not say how many there were: of members it stops counting at the limit. */
+/** @param actual null where pydantic does not say how many there were, because it stops counting members at the limit. */
 export function tooLong(kind: "List" | "Tuple" | "Dictionary", maximum: number, actual: number | null): Fault {
   const msg = `${kind} should have at most ${counted(maximum, "item")} after validation, not ${actual ?? "more"}`;
   return fault("too_long", msg, { field_type: kind, max_length: maximum, actual_length: actual });

@@ -70,7 +70,7 @@ interface Secret {
   readonly secret: string;
   readonly title: string;
   readonly what: "key" | "secret";
-  /** What it is for. */
+  /** What the change is for. */
   readonly note: string;
 }
 
@@ -137,7 +137,7 @@ interface ChangeFormProps<T> {
   cancel?(): void;
   setBusy?(isBusy: boolean): void;
   showOnce?(secret: Secret): void;
-  /** Beside the button that sends it. */
+  /** Shown beside the button that sends the change. */
   readonly children?: ComponentChildren;
 }
 

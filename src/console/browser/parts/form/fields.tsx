@@ -30,7 +30,7 @@ export interface FieldSpec {
   /** Of a choice; the suggestions of a text. */
   readonly options?: readonly Option[];
   readonly input?: InputAttributes;
-  /** Of checkboxes: a button that checks all. */
+  /** Adds a button that checks all. */
   readonly hasAll?: boolean;
   /** What has to be typed, letter by letter. */
   readonly mustBe?: string;

@@ -44,7 +44,7 @@ export function changesColumn<Row>({ scope, track, of, aboutOf }: RowChanges<Row
   return [{ id: "action", name: "Action", track, cell }];
 }
 
-/** Those without a time last. */
+/** Rows without a time come last. */
 export function newestFirst<Row extends { readonly created_at?: string | null | undefined }>(rows: readonly Row[]) {
   const timeOf = ({ created_at: at }: Row) => Date.parse(at ?? "") || 0;
   return rows.toSorted((left, right) => timeOf(right) - timeOf(left));

@@ -18,7 +18,7 @@ const IDLE_IN_TRANSACTION_TIMEOUT_MS = 15_000;
 const ANSWER_TIMEOUT_MS = 20_000;
 /** How long a write may wait for a locked row. */
 const LOCK_TIMEOUT_MS = 5000;
-/** How often a write with deadlocks is tried. */
+/** How often a write is tried if it ends in a deadlock. */
 const ATTEMPTS_MAXIMUM = 8;
 const BACKOFF = { firstMs: 10, capMs: 500 } as const;
 /** Advisory lock id that no other program on the database uses: "robotrty" in ASCII. */
