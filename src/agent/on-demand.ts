@@ -204,13 +204,13 @@ export async function statusBetweenLooks(
   const status = await statusNow(memory, folders, context);
   if ("fix" in status) return status;
   const { clock } = context.machine;
-  const wallOf = (monotonicMs: number) =>
-    monotonicMs === 0 ? null : isoTime(clock.wallMs() - clock.monotonicMs() + monotonicMs);
+  const { lastLookMs } = timer;
+  const lastAtMs = clock.wallMs() - clock.monotonicMs() + lastLookMs;
   return {
     ...status,
     timer: {
-      last_look_at: wallOf(timer.lastLookMs),
-      next_look_at: wallOf(timer.lastLookMs === 0 ? 0 : timer.lastLookMs + PERIOD_MS),
+      last_look_at: lastLookMs === 0 ? null : isoTime(lastAtMs),
+      next_look_at: lastLookMs === 0 ? null : isoTime(lastAtMs + PERIOD_MS),
       last_result: timer.lastResult,
       heartbeat_problem: memory?.heartbeatProblem ?? null,
     },
