@@ -23,7 +23,7 @@ import { findRobot, lockRobot } from "./robots.ts";
 import { maySee, UNKNOWN_ROBOT } from "./views.ts";
 
 /** UTF-8 bytes of all contents of an organization. */
-export const CONTENTS_MAXIMUM_BYTES = 256 * 1024 * 1024;
+const CONTENTS_MAXIMUM_BYTES = 256 * 1024 * 1024;
 
 type PartsContext = Pick<OperationContext, "store" | "nudge">;
 
@@ -126,7 +126,7 @@ export function putSharedContent({ store }: PartsContext): Handler<SharedContent
       if (!(await isUsed(transaction, { ...content, audit_id: current.audit_id }))) {
         return refuse("Conflict", "No part of the robot's last registration shares a content with this hash");
       }
-      if ((await bytesOf(transaction, organizationId)) + content.bytes > CONTENTS_MAXIMUM_BYTES) {
+      if (!(await hasRoom(transaction, content))) {
         return refuse("Conflict", "The organization has as much shared content as it may");
       }
       await insertContent(transaction, content);
@@ -147,7 +147,7 @@ async function visibleRobot(reader: Reader, principal: Principal, asked = "") {
   return robot === undefined || !maySee(principal, robot) ? UNKNOWN_ROBOT : robot;
 }
 
-/** Keeps the contract of a registration, to compare later ones with it. */
+/** Keeps the contract of a registration, to compare later ones with it; not where the organization has as much content as it may. */
 export async function keepContract(
   transaction: Transaction,
   organizationId: string,
@@ -160,7 +160,10 @@ export async function keepContract(
     text: contract,
     bytes: Buffer.byteLength(contract),
   };
-  await insertContent(transaction, content);
+  if ((await readContent(transaction, organizationId, content.sha256)) === null) {
+    if (!(await hasRoom(transaction, content))) return;
+    await insertContent(transaction, content);
+  }
   await useContent(transaction, { organization_id: organizationId, sha256: content.sha256, audit_id: auditId });
 }
 
@@ -204,13 +207,16 @@ async function isUsed(
   return (await use.executeTakeFirst()) !== undefined;
 }
 
-async function bytesOf(reader: Reader, organizationId: string): Promise<number> {
-  const { bytes } = await reader
+async function hasRoom(
+  reader: Reader,
+  { organization_id: organizationId, bytes }: Tables["contents"],
+): Promise<boolean> {
+  const { sum } = await reader
     .selectFrom("contents")
     .where("organization_id", "=", organizationId)
-    .select(({ fn }) => fn.sum<number | string | null>("bytes").as("bytes"))
+    .select(({ fn }) => fn.sum<number | string | null>("bytes").as("sum"))
     .executeTakeFirstOrThrow();
-  return Number(bytes ?? 0);
+  return Number(sum ?? 0) + bytes <= CONTENTS_MAXIMUM_BYTES;
 }
 
 /** Null for a content that the service does not have. */

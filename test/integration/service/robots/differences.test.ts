@@ -1,8 +1,12 @@
 /** What changed between registrations, and which robots of a fleet differ, over the wire. */
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+
 import { expect, it } from "vitest";
 
 import { type Differences, differencesSchema, fleetDifferencesSchema } from "../../../../src/api/differences.ts";
 import { getRobotHistory } from "../../../../src/api/registrations.ts";
+import { SQLITE_FILE } from "../../../../src/service/kernel/store/sqlite/store.ts";
 import { testFolder } from "../../../support/folder.ts";
 import {
   calibration,
@@ -15,7 +19,7 @@ import {
   setUp,
 } from "../../../support/service/registered-parts.ts";
 import { writeModels } from "../../../support/service/scene.ts";
-import type { RunningService } from "../../../support/service/service.ts";
+import { beginWriting, type RunningService } from "../../../support/service/service.ts";
 import { describeOnEachStore } from "../../../support/service/stores.ts";
 import { testService } from "../../../support/service/test-service.ts";
 
@@ -164,4 +168,23 @@ describeOnEachStore("differences", (newStore) => {
       ["right arm", 1, 9, []],
     ]);
   });
+});
+
+it("the organization has as much shared content as it may → more is refused, registrations are not, with a contract neither", async () => {
+  const service = await testService();
+  const [limits, arm] = [file("limits.yaml", "torque: 40\n"), file("right arm", calibration(1))];
+  expect(await register(service, "cell-4", [limits])).toBe(1);
+  {
+    using database = new DatabaseSync(join(service.dataDirectory, SQLITE_FILE));
+    await beginWriting(database);
+    database.exec("UPDATE contents SET bytes = 256 * 1024 * 1024; COMMIT");
+  }
+  const contract = await contractOfSo101();
+  await setUp(service, "cell-4", [arm], { robot_type_id: contract.robot_type_id, contract });
+  const body = { configuration_digest: digestOf([arm]), parts: [arm.part] };
+  expect((await service.send("PUT", "/v1/robots/cell-4/registration/parts", body)).status).toBe(200);
+  const path = `/v1/robots/cell-4/contents/${arm.part.sha256}`;
+  expect((await service.send("PUT", path, { text: arm.text })).status).toBe(409);
+  using database = new DatabaseSync(join(service.dataDirectory, SQLITE_FILE), { readOnly: true });
+  expect(database.prepare("SELECT text FROM contents").all()).toEqual([{ text: limits.text }]);
 });
