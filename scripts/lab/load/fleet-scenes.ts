@@ -30,9 +30,10 @@ export interface FleetPlan {
 /** Time limit for all robots to return: twice the longest delay of the agent. */
 const RETURN_PATIENCE_MS = 10 * 60_000;
 const LOOK_MS = 100;
+const STALL_MS = 50;
 
 export async function playFleet(service: LoadedService, plan: FleetPlan): Promise<readonly Scene[]> {
-  const samples = createSamples();
+  using samples = createSamples(STALL_MS);
   const heartbeatMs = plan.heartbeatS * 1000;
   await using fleet = await createFleet(service, { count: plan.robots, heartbeatMs, samples });
   const scenes: Scene[] = [];

@@ -59,7 +59,7 @@ const FIRST_SCREEN = [
 ] as const;
 
 export async function playLarge(service: LoadedService, plan: LargePlan): Promise<Scene> {
-  const samples = createSamples();
+  using samples = createSamples();
   using asker = createAsker(service, samples);
   const { ask } = asker;
   plan.note(`${service.store}: ${plan.robots} robots register …`);

@@ -13,41 +13,72 @@ export interface Taken {
 }
 
 /** The results of requests since the last `take`. */
-export interface Samples {
+export interface Samples extends Disposable {
   answered(kind: string, status: number, tookMs: number): void;
   /** @param why a code such as ECONNREFUSED. */
   unanswered(why: string): void;
   take(): { readonly taken: readonly Taken[]; readonly statuses: ReadonlyMap<string, number> };
 }
 
-export function createSamples(): Samples {
-  let times = new Map<string, number[]>();
+interface Span {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+const LOOK_MS = 10;
+
+/**
+ * @param stallMs with thousands of robots, this process collects garbage for a second. Answers are not measured while its event loop
+ *   stands still for longer than this, nor for as long again, while it catches up.
+ */
+export function createSamples(stallMs = Number.POSITIVE_INFINITY): Samples {
+  let times = new Map<string, Span[]>();
   let statuses = new Map<string, number>();
+  let stalls: Span[] = [];
   const count = (what: string) => void statuses.set(what, (statuses.get(what) ?? 0) + 1);
+  const isTrue = ({ fromMs, toMs }: Span) => stalls.every((stall) => toMs < stall.fromMs || fromMs > stall.toMs);
+  let lookedMs = performance.now();
+  function look(): void {
+    const nowMs = performance.now();
+    if (nowMs - lookedMs > stallMs) stalls.push({ fromMs: lookedMs, toMs: nowMs + (nowMs - lookedMs) });
+    lookedMs = nowMs;
+  }
+  const looking = setInterval(look, LOOK_MS);
   return {
     answered(kind, status, tookMs) {
       count(`${status}`);
-      const list = times.get(kind);
-      if (list === undefined) times.set(kind, [tookMs]);
-      else list.push(tookMs);
+      const toMs = performance.now();
+      const list = times.get(kind) ?? [];
+      times.set(kind, list);
+      list.push({ fromMs: toMs - tookMs, toMs });
     },
     unanswered: count,
     take() {
-      const taken = [...times]
-        .map(([kind, each]) => summary(kind, each))
-        .toSorted((left, right) => (left.kind < right.kind ? -1 : 1));
-      const result = { taken, statuses };
+      look();
+      const taken = [...times].map(([kind, each]) => {
+        const measured = each.filter(isTrue);
+        for (let index = measured.length; index < each.length; index += 1)
+          count("not measured while the load stood still");
+        return summary(
+          kind,
+          each.length,
+          measured.map(({ fromMs, toMs }) => toMs - fromMs),
+        );
+      });
+      const result = { taken: taken.toSorted((left, right) => (left.kind < right.kind ? -1 : 1)), statuses };
       times = new Map();
       statuses = new Map();
+      stalls = [];
       return result;
     },
+    [Symbol.dispose]: () => clearInterval(looking),
   };
 }
 
-function summary(kind: string, times: readonly number[]): Taken {
+function summary(kind: string, count: number, times: readonly number[]): Taken {
   const sorted = times.toSorted((left, right) => left - right);
   const at = (part: number) => sorted[Math.ceil(sorted.length * part) - 1] ?? Number.NaN;
-  return { kind, count: sorted.length, p50Ms: at(0.5), p99Ms: at(0.99), worstMs: at(1) };
+  return { kind, count, p50Ms: at(0.5), p99Ms: at(0.99), worstMs: at(1) };
 }
 
 /** The costs of a scene; processor time as a share of one processor. */
