@@ -3,6 +3,7 @@ import { basename, join } from "node:path";
 
 import { expect, test } from "vitest";
 
+import type { StatusDocument } from "../../../../src/agent/status.ts";
 import { testFolder } from "../../../support/folder.ts";
 import { PushedClock } from "../../../support/pushed-clock.ts";
 import type { Daemon } from "../../../support/robot/daemon.ts";
@@ -80,10 +81,9 @@ test("service restored from a backup → its robots work again, none is frozen; 
   );
 
   // A code that ended before its first poll delays the next one, so the clock has to go on. Later jumps of the service's clock would end it.
-  const { identity } = await advanceUntil(waiting, waitingClock, ({ identity: current }) => {
-    const code = current?.user_code ?? null;
-    return code !== null && code !== lostCode;
-  });
+  const hasNewCode = ({ identity: current }: StatusDocument) =>
+    ![undefined, null, lostCode].includes(current?.user_code);
+  const { identity } = await advanceUntil(waiting, waitingClock, hasNewCode, 10_000);
   await approve({ service }, identity?.user_code ?? "");
   await advanceUntil(waiting, waitingClock, ({ state }) => state === "registered");
 
