@@ -32,11 +32,11 @@ const LOOK_MS = 10;
  *   stands still for longer than this, nor for as long again, while it catches up.
  */
 export function createSamples(stallMs = Number.POSITIVE_INFINITY): Samples {
-  let times = new Map<string, Span[]>();
+  let spans = new Map<string, Span[]>();
   let statuses = new Map<string, number>();
   let stalls: Span[] = [];
-  const count = (what: string) => void statuses.set(what, (statuses.get(what) ?? 0) + 1);
-  const isTrue = ({ fromMs, toMs }: Span) => stalls.every((stall) => toMs < stall.fromMs || fromMs > stall.toMs);
+  const count = (what: string, times = 1) => void statuses.set(what, (statuses.get(what) ?? 0) + times);
+  const isMeasured = ({ fromMs, toMs }: Span) => stalls.every((stall) => toMs < stall.fromMs || fromMs > stall.toMs);
   let lookedMs = performance.now();
   function look(): void {
     const nowMs = performance.now();
@@ -48,25 +48,21 @@ export function createSamples(stallMs = Number.POSITIVE_INFINITY): Samples {
     answered(kind, status, tookMs) {
       count(`${status}`);
       const toMs = performance.now();
-      const list = times.get(kind) ?? [];
-      times.set(kind, list);
+      const list = spans.get(kind) ?? [];
+      spans.set(kind, list);
       list.push({ fromMs: toMs - tookMs, toMs });
     },
-    unanswered: count,
+    unanswered: (why) => count(why),
     take() {
       look();
-      const taken = [...times].map(([kind, each]) => {
-        const measured = each.filter(isTrue);
-        for (let index = measured.length; index < each.length; index += 1)
-          count("not measured while the load stood still");
-        return summary(
-          kind,
-          each.length,
-          measured.map(({ fromMs, toMs }) => toMs - fromMs),
-        );
+      const taken = [...spans].map(([kind, all]) => {
+        const measured = all.filter(isMeasured).map(({ fromMs, toMs }) => toMs - fromMs);
+        const left = all.length - measured.length;
+        if (left > 0) count("not measured while the load stood still", left);
+        return summary(kind, all.length, measured);
       });
       const result = { taken: taken.toSorted((left, right) => (left.kind < right.kind ? -1 : 1)), statuses };
-      times = new Map();
+      spans = new Map();
       statuses = new Map();
       stalls = [];
       return result;

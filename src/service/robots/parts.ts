@@ -74,7 +74,7 @@ async function recordParts(
   const missing: string[] = [];
   for (const sha256 of shared) {
     await useContent(transaction, { organization_id: organizationId, sha256, audit_id: auditId });
-    if ((await readContent(transaction, organizationId, sha256)) === null) missing.push(sha256);
+    if (!(await hasContent(transaction, organizationId, sha256))) missing.push(sha256);
   }
   return { missing, isRefitted: await refreshEquipment(transaction, robot) };
 }
@@ -126,11 +126,9 @@ export function putSharedContent({ store }: PartsContext): Handler<SharedContent
       if (!(await isUsed(transaction, { ...content, audit_id: current.audit_id }))) {
         return refuse("Conflict", "No part of the robot's last registration shares a content with this hash");
       }
-      if (!(await hasRoom(transaction, content))) {
-        return refuse("Conflict", "The organization has as much shared content as it may");
-      }
-      await insertContent(transaction, content);
-      return answerValue({});
+      return (await keepContent(transaction, content))
+        ? answerValue({})
+        : refuse("Conflict", "The organization has as much shared content as it may");
     });
   };
 }
@@ -147,7 +145,7 @@ async function visibleRobot(reader: Reader, principal: Principal, asked = "") {
   return robot === undefined || !maySee(principal, robot) ? UNKNOWN_ROBOT : robot;
 }
 
-/** Keeps the contract of a registration, to compare later ones with it; not where the organization has as much content as it may. */
+/** Keeps the contract of a registration, to compare later ones with it. */
 export async function keepContract(
   transaction: Transaction,
   organizationId: string,
@@ -160,11 +158,17 @@ export async function keepContract(
     text: contract,
     bytes: Buffer.byteLength(contract),
   };
-  if ((await readContent(transaction, organizationId, content.sha256)) === null) {
-    if (!(await hasRoom(transaction, content))) return;
-    await insertContent(transaction, content);
-  }
+  if (!(await keepContent(transaction, content))) return;
   await useContent(transaction, { organization_id: organizationId, sha256: content.sha256, audit_id: auditId });
+}
+
+/** @returns false where the organization has as much content as it may. */
+async function keepContent(transaction: Transaction, content: Tables["contents"]): Promise<boolean> {
+  const { organization_id: organizationId, sha256, bytes } = content;
+  if (await hasContent(transaction, organizationId, sha256)) return true;
+  if ((await bytesOf(transaction, organizationId)) + bytes > CONTENTS_MAXIMUM_BYTES) return false;
+  await insertContent(transaction, content);
+  return true;
 }
 
 function sha256Of(text: string): string {
@@ -207,17 +211,27 @@ async function isUsed(
   return (await use.executeTakeFirst()) !== undefined;
 }
 
-async function hasRoom(
-  reader: Reader,
-  { organization_id: organizationId, bytes }: Tables["contents"],
-): Promise<boolean> {
-  const { sum } = await reader
+async function bytesOf(reader: Reader, organizationId: string): Promise<number> {
+  const { bytes } = await reader
     .selectFrom("contents")
     .where("organization_id", "=", organizationId)
-    .select(({ fn }) => fn.sum<number | string | null>("bytes").as("sum"))
+    .select(({ fn }) => fn.sum<number | string | null>("bytes").as("bytes"))
     .executeTakeFirstOrThrow();
-  return Number(sum ?? 0) + bytes <= CONTENTS_MAXIMUM_BYTES;
+  return Number(bytes ?? 0);
 }
+
+async function hasContent(reader: Reader, organizationId: string, sha256: string): Promise<boolean> {
+  const [content] = await findContent(reader, { organization_id: organizationId, sha256 });
+  return content !== undefined;
+}
+
+const findContent = prepare<Pick<Tables["contents"], "organization_id" | "sha256">, object>((database, parameter) =>
+  database
+    .selectFrom("contents")
+    .select("sha256")
+    .where("organization_id", "=", parameter("organization_id"))
+    .where("sha256", "=", parameter("sha256")),
+);
 
 /** Null for a content that the service does not have. */
 export async function readContent(reader: Reader, organizationId: string, sha256: string): Promise<string | null> {
